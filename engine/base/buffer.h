@@ -1,0 +1,46 @@
+#pragma once
+// Aligned memory that is charged to the ledger for as long as it lives.
+
+#include <colibri/status.h>
+#include <colibri/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/ledger.h"
+
+namespace colibri {
+
+/// Owns `size` zeroed bytes, aligned to 4 KiB (2 MiB and advised for huge pages from 2 MiB on). Move-only.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// kMemory error when the system refuses; `ledger` (may be null) must outlive the buffer.
+  static Result<Buffer> allocate(std::size_t size, MemoryTag tag, std::shared_ptr<Ledger> ledger);
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  [[nodiscard]] std::byte* data() const { return m_data; }
+  [[nodiscard]] std::size_t size() const { return m_size; }
+  template <typename T>
+  [[nodiscard]] T* as() const { return reinterpret_cast<T*>(m_data); }
+
+ private:
+  void swap(Buffer& other) noexcept;
+
+  std::byte* m_data = nullptr;
+  std::size_t m_size = 0;
+  std::size_t m_mapped = 0;
+  MemoryTag m_tag = MemoryTag::kScratch;
+  std::shared_ptr<Ledger> m_ledger;
+};
+
+}  // namespace colibri

@@ -1,0 +1,113 @@
+#pragma once
+// A loaded model. One Engine holds the weights; Sessions hold everything that changes.
+
+#include <colibri/cancellation.h>
+#include <colibri/status.h>
+#include <colibri/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colibri {
+
+class Session;
+class Tokenizer;
+class ChatFormat;
+
+enum class IoChoice { kAuto, kUring, kThreads };
+
+/// How to load a model. Defaults are those of the settings table (docs/settings.md).
+struct EngineOptions {
+  std::filesystem::path model;                         ///< folder with config.json
+  std::vector<std::filesystem::path> shardDirs;        ///< further folders with distinct shards
+  std::optional<std::uint64_t> ramBytes;               ///< budget; absent: from free memory
+  int context = 4096;                                  ///< tokens
+  std::optional<std::uint64_t> cacheExperts;           ///< slots in all; absent: planned
+  std::optional<std::uint64_t> cap;                    ///< slots per layer; excludes cacheExperts
+  std::optional<int> threads;                          ///< absent: physical cores
+  Isa isa = Isa::kAuto;
+  Numerics numerics = Numerics::kVendor;
+  std::optional<int> prefillChunk;                     ///< rows per pass
+  std::optional<int> prefillSegment;                   ///< tokens per sweep over the layers
+  bool direct = true;
+  std::optional<int> queueDepth;
+  IoChoice io = IoChoice::kAuto;
+  bool needTokenizer = true;                           ///< false: a missing tokenizer.json is no error, texts are empty
+};
+
+/// One part of the memory plan.
+struct MemoryPart {
+  MemoryTag tag = MemoryTag::kDense;
+  std::uint64_t bytes = 0;
+};
+
+/// What was decided at load: the memory ledger's plan and the resolved numbers.
+struct EnginePlan {
+  std::uint64_t budgetBytes = 0;
+  std::uint64_t usedBytes = 0;        ///< sum of parts, <= budgetBytes
+  std::vector<MemoryPart> parts;      ///< every tag
+  std::uint64_t expertSlots = 0;
+  int threads = 0;
+  int prefillChunk = 0;
+  int prefillSegment = 0;
+  int queueDepth = 0;
+  std::string isa;
+  std::string io;
+};
+
+/// Facts about the loaded model.
+struct ModelSummary {
+  std::string name;                   ///< folder name
+  std::string modelType;
+  std::string modelId;
+  int layers = 0;
+  int expertsPerLayer = 0;            ///< largest layer
+  int vocabSize = 0;
+  int contextLimit = 0;
+  std::uint64_t expertBytes = 0;
+};
+
+/// Live counters for displays; a consistent enough snapshot, cheap to take from any thread.
+struct LiveCounters {
+  std::uint64_t expertRequests = 0;
+  std::uint64_t expertHits = 0;
+  std::uint64_t bytesRead = 0;
+  double readSeconds = 0;
+  std::int64_t memoryBytes = 0;
+  std::int64_t memoryBudgetBytes = 0;
+};
+
+struct LoadProgress {
+  std::uint64_t doneBytes = 0;
+  std::uint64_t totalBytes = 0;
+};
+
+/// Owns the weights, the expert cache and the compute team. Sessions of one engine run one at a time, on the thread that calls
+/// them; live() may be called from any thread.
+class Engine {
+ public:
+  /// Plans, allocates and reads the resident weights. Errors: kCheckpoint, kMemory, kIo, kUnavailable, kCancelled.
+  static Result<std::shared_ptr<Engine>> open(const EngineOptions& options,
+                                              const std::function<void(const LoadProgress&)>& progress = {},
+                                              const Cancellation& cancellation = {});
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual const EngineOptions& options() const = 0;
+  [[nodiscard]] virtual const EnginePlan& plan() const = 0;
+  [[nodiscard]] virtual const ModelSummary& model() const = 0;
+  [[nodiscard]] virtual double loadSeconds() const = 0;
+  /// nullptr when the model has no tokenizer.json (and none was needed).
+  [[nodiscard]] virtual const Tokenizer* tokenizer() const = 0;
+  [[nodiscard]] virtual LiveCounters live() const = 0;
+  /// 1 where an expert is in RAM, by layer then expert. Thread-safe.
+  [[nodiscard]] virtual std::vector<std::uint8_t> residency() const = 0;
+  /// A new, empty session. It keeps the engine alive.
+  virtual Result<std::unique_ptr<Session>> newSession() = 0;
+};
+
+}  // namespace colibri

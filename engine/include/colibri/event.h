@@ -1,0 +1,81 @@
+#pragma once
+// What the engine tells while it works: plain values, safe to hand to another thread.
+
+#include <colibri/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colibri {
+
+enum class FinishReason { kStop, kLength, kCancelled, kError };
+
+/// Progress of reading the prompt, in tokens.
+struct PrefillEvent {
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  double etaSeconds = 0;      ///< 0 while unknown
+};
+
+/// One generated token. `text` may be empty while the bytes of a character are incomplete.
+struct TokenEvent {
+  TokenId id = 0;
+  std::string text;
+  double logprob = 0;         ///< natural logarithm of its probability before temperature and filters
+};
+
+/// Wall time of an answer by cause; the parts add up to prefill + decode.
+struct TimeSplit {
+  double diskWaitSeconds = 0;
+  double expertSeconds = 0;
+  double denseSeconds = 0;
+  double attentionSeconds = 0;
+  double otherSeconds = 0;
+};
+
+struct Timings {
+  double loadSeconds = 0;
+  double prefillSeconds = 0;
+  double decodeSeconds = 0;
+  double firstTokenSeconds = 0;
+  double decodeTokensPerSecond = 0;
+  TimeSplit split;
+};
+
+struct DiskUse {
+  std::string path;
+  std::uint64_t bytesRead = 0;
+  bool direct = false;
+  std::string reason;         ///< why not direct
+};
+
+struct ExpertUse {
+  std::uint64_t requests = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t compulsoryMisses = 0;
+  std::uint64_t bytesMissed = 0;
+  std::uint64_t bytesRead = 0;
+  double readBytesPerSecond = 0;
+  std::vector<DiskUse> disks;
+};
+
+/// Everything known about one finished answer.
+struct Answer {
+  std::string text;             ///< visible content
+  std::string reasoning;        ///< text before </think>, without the tags
+  std::vector<TokenId> tokens;  ///< generated tokens, end-of-sentence included when it was sampled
+  FinishReason finishReason = FinishReason::kStop;
+  std::int64_t promptTokens = 0;
+  std::int64_t completionTokens = 0;
+  std::int64_t reusedTokens = 0;
+  Timings timings;
+  ExpertUse experts;
+  std::int64_t memoryBudgetBytes = 0;
+  std::int64_t memoryPeakBytes = 0;
+};
+
+[[nodiscard]] const char* finishReasonName(FinishReason reason);
+
+}  // namespace colibri
