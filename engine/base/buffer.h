@@ -1,6 +1,7 @@
 #pragma once
 // Aligned memory that is charged to the ledger for as long as it lives.
 
+#include "base/ledger.h"
 #include <colibri/status.h>
 #include <colibri/types.h>
 
@@ -8,16 +9,17 @@
 #include <memory>
 #include <span>
 
-#include "base/ledger.h"
-
 namespace colibri {
 
 /// Owns `size` zeroed bytes, aligned to 4 KiB (2 MiB and advised for huge pages from 2 MiB on). Move-only.
 class Buffer {
- public:
+public:
   Buffer() = default;
   /// kMemory error when the system refuses; `ledger` (may be null) must outlive the buffer.
   static Result<Buffer> allocate(std::size_t size, MemoryTag tag, std::shared_ptr<Ledger> ledger);
+  /// As allocate(), but no page is touched: bytes read as zero and take RAM only once they are written. For large
+  /// caches.
+  static Result<Buffer> allocateUntouched(std::size_t size, MemoryTag tag, std::shared_ptr<Ledger> ledger);
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));
@@ -31,14 +33,18 @@ class Buffer {
   [[nodiscard]] std::byte* data() const { return m_data; }
   [[nodiscard]] std::size_t size() const { return m_size; }
   template <typename T>
-  [[nodiscard]] T* as() const { return reinterpret_cast<T*>(m_data); }
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(m_data);
+  }
 
- private:
+private:
   void swap(Buffer& other) noexcept;
+  void adopt(void* data, std::size_t size, std::size_t held, MemoryTag tag, std::shared_ptr<Ledger> ledger);
 
   std::byte* m_data = nullptr;
   std::size_t m_size = 0;
-  std::size_t m_mapped = 0;
+  std::size_t m_held = 0;    ///< m_size rounded up to the alignment: what is charged
+  bool m_isMapping = false;  ///< pages come from mmap, not from operator new
   MemoryTag m_tag = MemoryTag::kScratch;
   std::shared_ptr<Ledger> m_ledger;
 };

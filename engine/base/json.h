@@ -9,11 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace colibri {
+#include "base/json_fwd.h"
 
-using Json = nlohmann::json;
-/// Keeps the order of keys.
-using OrderedJson = nlohmann::ordered_json;
+namespace colibri {
 
 struct JsonLimits {
   std::size_t maxBytes = std::size_t{64} << 20;

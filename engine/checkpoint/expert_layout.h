@@ -1,14 +1,13 @@
 #pragma once
 // Where each routed expert's six tensors lie in the files: contiguous runs merged, scattered ones kept apart.
 
+#include "checkpoint/model_config.h"
+#include "checkpoint/shard_set.h"
 #include <colibri/status.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
-
-#include "checkpoint/model_config.h"
-#include "checkpoint/shard_set.h"
 
 namespace colibri {
 
@@ -32,7 +31,7 @@ struct ExpertPlace {
 
 /// Places of every routed expert of the main stack, `[layer][expert]`. Layers may have different numbers of experts.
 class ExpertLayout {
- public:
+public:
   /// kCheckpoint "tensor_missing" / "tensor_shape" / "tensor_dtype" when a part is absent or not as the config needs.
   static Result<ExpertLayout> build(const ModelConfig& config, const ShardSet& shards);
 
@@ -42,7 +41,7 @@ class ExpertLayout {
   /// Payload bytes of the largest expert.
   [[nodiscard]] std::uint64_t maxExpertBytes() const;
 
- private:
+private:
   std::vector<std::vector<ExpertPlace>> m_places;
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 // The cache of routed experts: slots in RAM filled from disk, handed out as pinned leases.
 
+#include "base/ledger.h"
+#include "checkpoint/expert_layout.h"
+#include "io/read_backend.h"
 #include <colibri/cancellation.h>
 #include <colibri/status.h>
 
@@ -9,10 +12,6 @@
 #include <memory>
 #include <span>
 #include <vector>
-
-#include "base/ledger.h"
-#include "checkpoint/expert_layout.h"
-#include "io/read_backend.h"
 
 namespace colibri {
 
@@ -23,25 +22,26 @@ struct ExpertView {
 };
 
 struct ExpertStoreStats {
-  std::uint64_t requests = 0;           ///< hits + misses
+  std::uint64_t requests = 0;  ///< hits + misses
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
-  std::uint64_t compulsoryMisses = 0;   ///< first want of that expert ever
-  std::uint64_t bytesMissed = 0;        ///< misses x expert payload bytes
-  std::uint64_t bytesRead = 0;          ///< what the read calls asked of the files
-  double waitSeconds = 0;               ///< time the caller waited for a read
-  double readSeconds = 0;               ///< time with at least one read in flight
+  std::uint64_t compulsoryMisses = 0;  ///< first want of that expert ever
+  std::uint64_t bytesMissed = 0;       ///< misses x expert payload bytes
+  std::uint64_t bytesRead = 0;         ///< what the read calls asked of the files
+  double waitSeconds = 0;              ///< time the caller waited for a read
+  double readSeconds = 0;              ///< time with at least one read in flight
 };
 
 struct ExpertStoreOptions {
-  std::uint64_t slots = 1;              ///< >= 1, in all layers together
+  std::uint64_t slots = 1;  ///< >= 1, in all layers together; more than there are experts are not made
 };
 
 class ExpertStore;
 
-/// RAII pin of one slot. Move-only; must not outlive the store. Debug builds check the slot's epoch on use.
+/// RAII pin of one slot. Move-only; must not outlive the store. Released on the owner thread; view() may be called by
+/// any. Debug and sanitizer builds check the slot's epoch on use.
 class ExpertLease {
- public:
+public:
   ExpertLease() = default;
   ExpertLease(ExpertLease&& other) noexcept;
   ExpertLease& operator=(ExpertLease&& other) noexcept;
@@ -49,7 +49,7 @@ class ExpertLease {
   [[nodiscard]] int expert() const { return m_expert; }
   [[nodiscard]] ExpertView view() const;
 
- private:
+private:
   friend class ExpertBatch;
   ExpertStore* m_store = nullptr;
   std::uint32_t m_slot = 0;
@@ -57,19 +57,21 @@ class ExpertLease {
   int m_expert = -1;
 };
 
-/// One layer's wants. next() hands out each expert exactly once, hits first, then in order of arrival; when there are fewer
-/// slots than wants it goes on in waves (drop the previous lease before calling next()).
+/// One layer's wants. next() hands out each expert exactly once, hits first, then in order of arrival; when there are
+/// fewer slots than wants it goes on in waves (drop the previous lease before calling next()).
 class ExpertBatch {
- public:
+public:
   ExpertBatch(ExpertBatch&& other) noexcept;
   ExpertBatch& operator=(ExpertBatch&& other) noexcept;
-  ~ExpertBatch();   ///< unpins; reads in flight go on and fill their slots
+  ~ExpertBatch();  ///< unpins; reads in flight go on and fill their slots
   /// True while an expert has not been handed out.
   [[nodiscard]] bool hasNext() const;
-  /// The next expert; waits for its read. A failed read, or kCancelled.
+  /// The next expert; waits for its read. An error is either a failed read of one expert, which then counts as handed
+  /// out, or kCancelled within 100 ms of the cancellation, after which the batch can go on; kInternal when every slot
+  /// is held by leases.
   Result<ExpertLease> next(const Cancellation& cancellation);
 
- private:
+private:
   friend class ExpertStore;
   struct State;
   explicit ExpertBatch(std::unique_ptr<State> state);
@@ -78,17 +80,25 @@ class ExpertBatch {
 
 /// One owner thread (the engine's leader) makes all calls. Stats and residency may be read from any thread.
 class ExpertStore {
- public:
-  /// Allocates the arena (kMemory when it does not fit). `backend` files are the layout's shards, in that order.
+public:
+  /// Reserves the arena (kMemory when it does not fit); its pages are taken from the system as slots are first filled.
+  /// `backend` files are the layout's shards, in that order, and only this store uses it.
   static Result<std::unique_ptr<ExpertStore>> create(ExpertLayout layout, std::unique_ptr<ReadBackend> backend,
                                                      const ExpertStoreOptions& options, std::shared_ptr<Ledger> ledger);
   ~ExpertStore();
 
-  /// Starts the wants of one layer: stamps hits, joins reads in flight, reserves victims (never one this call needs) and
-  /// submits the misses as one batch. `experts`: distinct ids of `layer`. Batches of different sessions may alternate, not nest.
+  /// Starts the wants of one layer: stamps hits, joins reads in flight, reserves victims (never one this call needs)
+  /// and submits the misses as one batch. `experts`: distinct ids of `layer`. Batches of different sessions may
+  /// alternate, not nest.
   Result<ExpertBatch> resolve(int layer, std::span<const int> experts);
 
+  /// Takes finished reads and keeps the drive's queue full without waiting. Cheap; for long computations between two
+  /// next().
+  void poll();
+
   [[nodiscard]] ExpertStoreStats stats() const;
+  /// Part of stats().bytesRead that was asked of one shard; thread-safe.
+  [[nodiscard]] std::uint64_t bytesRead(std::uint32_t shard) const;
   [[nodiscard]] std::uint64_t slots() const;
   [[nodiscard]] const ReadBackend& backend() const;
   /// 1 where the expert is resident, `[layer][expert]` flattened by layer; thread-safe snapshot for telemetry.
@@ -96,7 +106,7 @@ class ExpertStore {
   /// Bytes of RAM that one slot takes (its payload, read windows and alignment).
   [[nodiscard]] static std::uint64_t slotBytes(const ExpertLayout& layout);
 
- private:
+private:
   friend class ExpertLease;
   friend class ExpertBatch;
   ExpertStore();

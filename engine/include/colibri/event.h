@@ -1,6 +1,7 @@
 #pragma once
 // What the engine tells while it works: plain values, safe to hand to another thread.
 
+#include <colibri/status.h>
 #include <colibri/types.h>
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct PrefillEvent {
   double etaSeconds = 0;      ///< 0 while unknown
 };
 
-/// One generated token. `text` may be empty while the bytes of a character are incomplete.
+/// One generated token. `text` may be empty while the bytes of a character are incomplete, or while it may turn into a stop
+/// string. A last event with id -1 may bring text that was held back.
 struct TokenEvent {
   TokenId id = 0;
   std::string text;
@@ -67,6 +69,7 @@ struct Answer {
   std::string reasoning;        ///< text before </think>, without the tags
   std::vector<TokenId> tokens;  ///< generated tokens, end-of-sentence included when it was sampled
   FinishReason finishReason = FinishReason::kStop;
+  Status error;                 ///< why, for kError and kCancelled; otherwise ok
   std::int64_t promptTokens = 0;
   std::int64_t completionTokens = 0;
   std::int64_t reusedTokens = 0;

@@ -38,15 +38,20 @@ class Tokenizer {
   [[nodiscard]] virtual std::string decode(std::span<const TokenId> ids, bool skipSpecial = false) const = 0;
   /// Raw bytes of one token ("" for an unknown id).
   [[nodiscard]] virtual std::string_view bytes(TokenId id) const = 0;
+  /// Id of an added token by its text.
   [[nodiscard]] virtual std::optional<TokenId> find(std::string_view addedToken) const = 0;
+  /// Whether the file marks the token "special" (<｜User｜> and <think> are not).
   [[nodiscard]] virtual bool isSpecial(TokenId id) const = 0;
+  /// 1 + the largest id that the file names. The model's head may have more rows; those must never be chosen.
   [[nodiscard]] virtual int vocabSize() const = 0;
 };
 
 /// Turns a stream of tokens into text that never has to be taken back: an incomplete character is held (at most 3 bytes).
 class StreamingDetokenizer {
  public:
-  explicit StreamingDetokenizer(const Tokenizer& tokenizer) : m_tokenizer(&tokenizer) {}
+  /// `tokenizer` must outlive this object. `skipSpecial`: as in Tokenizer::decode. All pushed text equals that decode.
+  explicit StreamingDetokenizer(const Tokenizer& tokenizer, bool skipSpecial = false)
+      : m_tokenizer(&tokenizer), m_skipSpecial(skipSpecial) {}
   /// Text that became final with this token.
   std::string push(TokenId id);
   /// The held bytes, as U+FFFD.
@@ -54,6 +59,7 @@ class StreamingDetokenizer {
 
  private:
   const Tokenizer* m_tokenizer;
+  bool m_skipSpecial;
   std::string m_held;
 };
 

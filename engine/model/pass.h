@@ -1,0 +1,46 @@
+#pragma once
+// What every block of one pass over a layer gets: the model, the tools and the rows.
+
+#include <colibri/cancellation.h>
+#include <colibri/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "checkpoint/model_config.h"
+#include "kernels/kernels.h"
+#include "model/layer_plan.h"
+#include "model/team.h"
+#include "model/trace.h"
+#include "model/weights.h"
+#include "model/workspace.h"
+#include "store/expert_store.h"
+#include "telemetry/time_split.h"
+
+namespace colibri {
+
+/// Parts of the model that do not change between passes. References outlive every pass.
+struct ModelContext {
+  const ModelConfig& config;
+  const LayerPlan& plan;
+  const ModelWeights& weights;
+  const Kernels& kernels;
+  const Team& team;
+  ExpertStore& experts;
+  Workspace& work;
+  Numerics numerics = Numerics::kVendor;
+
+  [[nodiscard]] bool vendor() const { return numerics == Numerics::kVendor; }
+};
+
+/// One pass: `rows` consecutive tokens of a sequence from `position` on, through one layer.
+struct Pass {
+  int position = 0;
+  int rows = 0;
+  std::span<const TokenId> tokens;     ///< the rows' ids
+  const Cancellation* cancellation = nullptr;
+  TimeLedger* time = nullptr;          ///< never null
+  Trace* trace = nullptr;              ///< null: nothing is recorded
+};
+
+}  // namespace colibri

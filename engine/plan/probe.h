@@ -1,0 +1,56 @@
+#pragma once
+// What this machine offers: cores, memory, processor features, the drive under a folder. Reads /proc and /sys; no side
+// effects.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colibri {
+
+struct MemoryProbe {
+  std::uint64_t totalBytes = 0;
+  std::uint64_t availableBytes = 0;         ///< what the kernel can hand out without swapping (MemAvailable)
+  std::optional<std::uint64_t> limitBytes;  ///< tightest control-group limit, if any
+  std::uint64_t limitUsedBytes = 0;         ///< used inside that group, file cache not counted
+  /// The smaller of what is available and what the control group leaves.
+  [[nodiscard]] std::uint64_t usableBytes() const;
+};
+
+struct CpuProbe {
+  std::string model;
+  int logicalCores = 1;               ///< that this process may run on
+  int physicalCores = 1;              ///< distinct cores among them
+  std::vector<std::string> features;  ///< those that kernels are written for ("avx2", "fma", "avx512f", …)
+};
+
+struct FileSystemProbe {
+  std::filesystem::path path;
+  std::string type;    ///< "ext4", "tmpfs", … or "0x…" when unknown
+  std::string device;  ///< block device name, empty when there is none
+  std::string kind;    ///< "nvme", "ssd", "hdd", "network", "memory" or "unknown"
+  std::uint64_t freeBytes = 0;
+  std::string warning;  ///< why reading experts from here is a problem; empty when it is not
+};
+
+struct MachineProbe {
+  CpuProbe cpu;
+  MemoryProbe memory;
+  std::uint64_t pageBytes = 4096;
+  std::string hugePages;  ///< "always", "madvise", "never" or empty
+};
+
+/// `root` replaces "/" in every path read, so tests can describe a machine.
+[[nodiscard]] MemoryProbe probeMemory(const std::filesystem::path& root = "/");
+[[nodiscard]] CpuProbe probeCpu(const std::filesystem::path& root = "/");
+[[nodiscard]] MachineProbe probeMachine(const std::filesystem::path& root = "/");
+[[nodiscard]] FileSystemProbe probeFileSystem(const std::filesystem::path& folder);
+
+/// Memory that this process may still take: probeMemory().usableBytes().
+[[nodiscard]] std::uint64_t availableMemoryBytes();
+/// Distinct physical cores that this process may run on; at least 1.
+[[nodiscard]] int physicalCores();
+
+}  // namespace colibri

@@ -1,0 +1,186 @@
+// Session::generate: the loop from prompt to answer.
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "session/session_core.h"
+#include "session/stop_matcher.h"
+
+namespace colibri {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Splits generated text into reasoning and content, and looks for stop strings in the content alone.
+class AnswerText {
+ public:
+  AnswerText(const GenerateOptions& options) : m_inReasoning(options.startsInReasoning), m_stops(options.stop) {}
+
+  // Takes new text; returns what may be shown of it now.
+  std::string push(std::string_view text, Answer& answer) {
+    std::string shown;
+    if (m_inReasoning) {
+      m_pending += text;
+      const std::size_t end = m_pending.find(kClose);
+      if (end == std::string::npos) {
+        // A tag may arrive in pieces: what could be its beginning waits.
+        std::size_t keep = std::min(m_pending.size(), kClose.size() - 1);
+        while (keep > 0 && m_pending.compare(m_pending.size() - keep, keep, kClose, 0, keep) != 0) --keep;
+        answer.reasoning.append(m_pending, 0, m_pending.size() - keep);
+        m_pending.erase(0, m_pending.size() - keep);
+        return std::string(text);
+      }
+      answer.reasoning.append(m_pending, 0, end);
+      const std::string rest = m_pending.substr(end + kClose.size());
+      m_pending.clear();
+      m_inReasoning = false;
+      shown = text.substr(0, text.size() - std::min(text.size(), rest.size()));
+      text = {};
+      return shown + content(rest, answer);
+    }
+    return content(text, answer);
+  }
+
+  std::string finish(Answer& answer) {
+    answer.reasoning += std::exchange(m_pending, {});
+    const std::string rest = m_stops.finish();
+    answer.text += rest;
+    return rest;
+  }
+
+  [[nodiscard]] bool stopped() const { return m_stops.matched(); }
+
+ private:
+  static constexpr std::string_view kClose = "</think>";
+
+  std::string content(std::string_view text, Answer& answer) {
+    std::string released = m_stops.push(text);
+    answer.text += released;
+    return released;
+  }
+
+  bool m_inReasoning;
+  std::string m_pending;
+  StopMatcher m_stops;
+};
+
+// Tokens that end a turn: end-of-sentence, and headers of another turn (they are never printed).
+std::vector<TokenId> endOfTurn(const EngineCore& engine) {
+  std::vector<TokenId> ids{engine.config().eosToken};
+  if (engine.tokenizer() == nullptr) return ids;
+  for (const std::string_view text : {"<｜User｜>", "<｜Assistant｜>", "<｜System｜>"}) {
+    if (const auto id = engine.tokenizer()->find(text)) ids.push_back(*id);
+  }
+  return ids;
+}
+
+ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& after, const EngineCore& engine,
+                    const ExpertStore& store) {
+  ExpertUse use;
+  use.requests = after.requests - before.requests;
+  use.hits = after.hits - before.hits;
+  use.misses = after.misses - before.misses;
+  use.compulsoryMisses = after.compulsoryMisses - before.compulsoryMisses;
+  use.bytesMissed = after.bytesMissed - before.bytesMissed;
+  use.bytesRead = after.bytesRead - before.bytesRead;
+  const double seconds = after.readSeconds - before.readSeconds;
+  use.readBytesPerSecond = seconds > 0 ? static_cast<double>(use.bytesRead) / seconds : 0;
+  const FileAccess access = store.backend().access(0);
+  use.disks.push_back({engine.options().model.string(), use.bytesRead, access.direct, access.reason});
+  return use;
+}
+
+void fillTimings(Answer& answer, TimeLedger& time, double prefill, double firstToken, double load) {
+  time.enter(TimeCause::kOther);
+  Timings& t = answer.timings;
+  t.loadSeconds = load;
+  t.prefillSeconds = prefill;
+  t.decodeSeconds = std::max(0.0, time.total() - prefill);
+  t.firstTokenSeconds = firstToken;
+  const double afterFirst = time.total() - firstToken;
+  if (answer.completionTokens > 1 && afterFirst > 0) {
+    t.decodeTokensPerSecond = static_cast<double>(answer.completionTokens - 1) / afterFirst;
+  }
+  t.split.diskWaitSeconds = time.seconds(TimeCause::kDiskWait);
+  t.split.expertSeconds = time.seconds(TimeCause::kExperts);
+  t.split.denseSeconds = time.seconds(TimeCause::kDense);
+  t.split.attentionSeconds = time.seconds(TimeCause::kAttention);
+  t.split.otherSeconds = time.seconds(TimeCause::kOther);
+}
+
+}  // namespace
+
+Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const GenerateOptions& options,
+                                     const Cancellation& cancellation, const GenerateCallbacks& callbacks) {
+  TimeLedger time;
+  const auto start = Clock::now();
+  const ExpertStoreStats before = m_engine->experts().stats();
+  m_time = &time;
+  Answer answer;
+  Status status = sync(prompt, cancellation, callbacks.prefill);
+  if (!status.isOk() && status.code() != Code::kCancelled) {
+    m_time = nullptr;
+    return status;
+  }
+  const double prefill = secondsSince(start);
+  double firstToken = prefill;
+  answer.promptTokens = static_cast<std::int64_t>(prompt.size());
+  answer.reusedTokens = m_reused;
+
+  AnswerText text(options);
+  const Tokenizer* tokenizer = m_engine->tokenizer();
+  std::optional<StreamingDetokenizer> detokenizer;
+  if (tokenizer != nullptr) detokenizer.emplace(*tokenizer);
+  const std::vector<TokenId> ends = endOfTurn(*m_engine);
+  const TokenId banned = options.ignoreEos ? ends.front() : -1;
+  std::int64_t limit = m_state->context() - static_cast<std::int64_t>(prompt.size());
+  if (options.maxTokens >= 0) limit = std::min(limit, options.maxTokens);
+
+  answer.finishReason = FinishReason::kLength;
+  while (status.isOk() && answer.completionTokens < limit) {
+    if (cancellation.isCancelled()) {
+      status = Status(Code::kCancelled, "cancelled", "Stopped.");
+      break;
+    }
+    const auto position = static_cast<std::uint64_t>(m_tokens.size());
+    const TokenId token = m_sampler.choose(m_logits, options.sampling, position, banned);
+    TokenEvent event;
+    event.id = token;
+    event.logprob = Sampler::logprob(m_logits, token);
+    answer.tokens.push_back(token);
+    ++answer.completionTokens;
+    const bool ended = std::find(ends.begin(), ends.end(), token) != ends.end() && token != banned;
+    if (!ended && detokenizer) event.text = text.push(detokenizer->push(token), answer);
+    if (answer.completionTokens == 1) firstToken = secondsSince(start);
+    if (callbacks.token) callbacks.token(event);
+    if (ended || text.stopped()) {
+      answer.finishReason = FinishReason::kStop;
+      break;
+    }
+    if (answer.completionTokens == limit) break;
+    status = append(token, cancellation);
+  }
+  if (!status.isOk()) {
+    answer.finishReason = status.code() == Code::kCancelled ? FinishReason::kCancelled : FinishReason::kError;
+    answer.error = status;
+  }
+  m_time = nullptr;
+  if (detokenizer) {
+    std::string rest = text.push(detokenizer->finish(), answer);
+    rest += text.finish(answer);
+    if (!rest.empty() && callbacks.token) callbacks.token(TokenEvent{-1, rest, 0});
+  }
+  fillTimings(answer, time, prefill, firstToken, m_engine->loadSeconds());
+  answer.experts = expertUse(before, m_engine->experts().stats(), *m_engine, m_engine->experts());
+  answer.memoryBudgetBytes = static_cast<std::int64_t>(m_engine->plan().budgetBytes);
+  answer.memoryPeakBytes = m_engine->ledger()->peak();
+  return answer;
+}
+
+}  // namespace colibri
