@@ -1,7 +1,6 @@
 #include "app/chat/markdown.h"
 
 #include <QUrl>
-
 #include <md4c.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@ struct ListLevel {
 
 /// Collects md4c's callbacks. Containers (lists, quotes) become context of the leaf blocks.
 class Builder {
- public:
+public:
   QVector<Block> blocks;
 
   void enterBlock(MD_BLOCKTYPE type, const void* detail);
@@ -25,7 +24,7 @@ class Builder {
   void leaveSpan(MD_SPANTYPE type);
   void text(MD_TEXTTYPE type, const QString& value);
 
- private:
+private:
   void open(BlockKind kind);
   void close();
   void openItem(const MD_BLOCK_LI_DETAIL& detail);
@@ -35,7 +34,7 @@ class Builder {
   Block m_block;
   bool m_open = false;
   QVector<ListLevel> m_lists;
-  QString m_marker;        // of the list item whose first leaf has not come yet
+  QString m_marker;  // of the list item whose first leaf has not come yet
   int m_quotes = 0;
   int m_links = 0;
   QVector<bool> m_linkIsTag;
@@ -267,10 +266,11 @@ QString entityText(const QString& entity) {
   static const struct {
     QLatin1String name;
     char16_t value;
-  } kNames[] = {{QLatin1String("&amp;"), u'&'},     {QLatin1String("&lt;"), u'<'},   {QLatin1String("&gt;"), u'>'},
-                {QLatin1String("&quot;"), u'"'},    {QLatin1String("&apos;"), u'\''}, {QLatin1String("&nbsp;"), u'\u00a0'},
-                {QLatin1String("&hellip;"), u'…'},  {QLatin1String("&ndash;"), u'–'}, {QLatin1String("&mdash;"), u'—'},
-                {QLatin1String("&times;"), u'×'},   {QLatin1String("&deg;"), u'°'},   {QLatin1String("&copy;"), u'©'}};
+  } kNames[] = {
+      {QLatin1String("&amp;"), u'&'},    {QLatin1String("&lt;"), u'<'},    {QLatin1String("&gt;"), u'>'},
+      {QLatin1String("&quot;"), u'"'},   {QLatin1String("&apos;"), u'\''}, {QLatin1String("&nbsp;"), u'\u00a0'},
+      {QLatin1String("&hellip;"), u'…'}, {QLatin1String("&ndash;"), u'–'}, {QLatin1String("&mdash;"), u'—'},
+      {QLatin1String("&times;"), u'×'},  {QLatin1String("&deg;"), u'°'},   {QLatin1String("&copy;"), u'©'}};
   for (const auto& name : kNames)
     if (entity == name.name) return QString(QChar(name.value));
   if (entity.startsWith(QLatin1String("&#")) && entity.endsWith(QLatin1Char(';'))) {
@@ -307,7 +307,9 @@ void Builder::text(MD_TEXTTYPE type, const QString& value) {
   }
 }
 
-Builder& builder(void* user) { return *static_cast<Builder*>(user); }
+Builder& builder(void* user) {
+  return *static_cast<Builder*>(user);
+}
 
 }  // namespace
 

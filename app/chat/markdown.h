@@ -10,7 +10,8 @@
 
 namespace colibri::app {
 
-/// Blocks of a piece of Markdown (GitHub's dialect, HTML shown as text, images as links). Any text is legal. Any thread.
+/// Blocks of a piece of Markdown (GitHub's dialect, HTML shown as text, images as links). Any text is legal. Any
+/// thread.
 QVector<Block> parseMarkdown(QStringView source);
 
 /// Whether a link may be opened at all: a complete http, https or mailto address.

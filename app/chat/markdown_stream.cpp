@@ -10,7 +10,9 @@ constexpr qsizetype kLongestPiece = 3000;
 // A fence inside a list is parsed with its list; beyond this it is no longer worth that.
 constexpr qsizetype kLongestFenceInList = 20000;
 
-bool isBlank(QStringView line) { return line.trimmed().isEmpty(); }
+bool isBlank(QStringView line) {
+  return line.trimmed().isEmpty();
+}
 
 qsizetype indentOf(QStringView line) {
   qsizetype indent = 0;
@@ -174,12 +176,13 @@ void MarkdownStream::closePiece() {
 
 void MarkdownStream::refreshLive(QStringView partial) {
   m_blocks.resize(m_finished);
-  if (m_isFencePiece) {
-    m_blocks.append(fenceBlock(m_piece + partial));
-    return;
-  }
-  if (m_piece.isEmpty() && isBlank(partial)) return;
-  m_blocks += parseMarkdown(m_piece + partial);
+  if (m_piece.isEmpty() && isBlank(partial) && !m_isFencePiece) return;
+  QString text = m_piece;
+  text += partial;
+  if (m_isFencePiece)
+    m_blocks.append(fenceBlock(text));
+  else
+    m_blocks += parseMarkdown(text);
 }
 
 Block MarkdownStream::fenceBlock(QStringView text) const {

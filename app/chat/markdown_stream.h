@@ -11,7 +11,7 @@ namespace colibri::app {
 /// Splits the source at blank lines outside fences, at headings and at fences. Cost of an update does not depend on the
 /// length of the message. Any thread, one at a time.
 class MarkdownStream {
- public:
+public:
   /// Adds text and brings blocks() up to date.
   void append(const QString& text);
   /// The text has ended: everything is finished.
@@ -23,7 +23,7 @@ class MarkdownStream {
   /// The whole text so far.
   [[nodiscard]] const QString& source() const { return m_source; }
 
- private:
+private:
   void takeLine(QStringView line);
   void closePiece();
   void refreshLive(QStringView partial);
@@ -31,12 +31,12 @@ class MarkdownStream {
   [[nodiscard]] Block fenceBlock(QStringView text) const;
 
   QString m_source;
-  qsizetype m_lineStart = 0;   // of the unfinished last line in m_source
-  QString m_piece;             // finished lines of the piece that is not closed
+  qsizetype m_lineStart = 0;  // of the unfinished last line in m_source
+  QString m_piece;            // finished lines of the piece that is not closed
   bool m_isList = false;
-  bool m_blankPending = false; // a blank line in a list: the next line decides
+  bool m_blankPending = false;  // a blank line in a list: the next line decides
   bool m_inFence = false;
-  bool m_isFencePiece = false; // the whole piece is one fence, shown without parsing
+  bool m_isFencePiece = false;  // the whole piece is one fence, shown without parsing
   QChar m_fenceMark;
   qsizetype m_fenceLength = 0;
   qsizetype m_fenceIndent = 0;

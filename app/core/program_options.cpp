@@ -11,7 +11,9 @@ constexpr int kLeastWidth = 960;
 constexpr int kLeastHeight = 640;
 constexpr int kMostPixels = 16384;
 
-Status usage(const QString& sentence) { return Status(Code::kUsage, "usage", sentence.toStdString()); }
+Status usage(const QString& sentence) {
+  return Status(Code::kUsage, "usage", sentence.toStdString());
+}
 
 std::optional<QSize> parseSize(const QString& text) {
   const QStringList parts = text.split(QLatin1Char('x'));
@@ -24,7 +26,7 @@ std::optional<QSize> parseSize(const QString& text) {
 
 /// Walks the arguments; `values` takes what an option needs or fails with a sentence.
 class Reader {
- public:
+public:
   explicit Reader(const QStringList& arguments) : m_arguments(arguments) {}
 
   [[nodiscard]] bool atEnd() const { return m_next >= m_arguments.size(); }
@@ -35,13 +37,13 @@ class Reader {
     return take();
   }
 
- private:
+private:
   const QStringList& m_arguments;
   qsizetype m_next = 0;
 };
 
 class Parser {
- public:
+public:
   explicit Parser(const QStringList& arguments)
       : m_reader(arguments), m_askGiven(arguments.contains(QLatin1String("--ask"))) {}
 
@@ -55,7 +57,7 @@ class Parser {
     return m_options;
   }
 
- private:
+private:
   Status setMode(ProgramMode mode, const QString& option) {
     if (!m_modeOption.isEmpty() && m_options.mode != mode)
       return usage(QStringLiteral("%1 and %2 cannot be used together.").arg(m_modeOption, option));
@@ -76,8 +78,7 @@ class Parser {
       m_onlyModels = true;
       return Status::ok();
     }
-    if (option == QLatin1String("--help") || option == QLatin1String("-h"))
-      return setMode(ProgramMode::kHelp, option);
+    if (option == QLatin1String("--help") || option == QLatin1String("-h")) return setMode(ProgramMode::kHelp, option);
     if (option == QLatin1String("--version")) return setMode(ProgramMode::kVersion, option);
     if (option == QLatin1String("--self-test")) return setMode(ProgramMode::kSelfTest, option);
     if (option == QLatin1String("--first-frame")) return setMode(ProgramMode::kFirstFrame, option);
@@ -189,9 +190,13 @@ class Parser {
 
 }  // namespace
 
-QStringList pageNames() { return {QStringLiteral("chat"), QStringLiteral("models")}; }
+QStringList pageNames() {
+  return {QStringLiteral("chat"), QStringLiteral("models")};
+}
 
-Result<ProgramOptions> parseProgramOptions(const QStringList& arguments) { return Parser(arguments).parse(); }
+Result<ProgramOptions> parseProgramOptions(const QStringList& arguments) {
+  return Parser(arguments).parse();
+}
 
 QString programHelp() {
   return QStringLiteral(

@@ -15,15 +15,15 @@ enum class ProgramMode { kWindow, kScreenshot, kAsk, kSelfTest, kFirstFrame, kVe
 
 struct ProgramOptions {
   ProgramMode mode = ProgramMode::kWindow;
-  QString model;                 ///< folder; empty: none
-  QString page;                  ///< kScreenshot
-  QString file;                  ///< kScreenshot, and kAsk when a picture is wanted
-  QSize size{1280, 800};         ///< of the window, in logical pixels
-  QString theme;                 ///< "", "light" or "dark"
-  double scale = 1;              ///< device pixels a logical pixel
-  bool demo = false;             ///< fixed data
-  QString question;              ///< kAsk
-  std::int64_t maxTokens = -1;   ///< kAsk
+  QString model;                ///< folder; empty: none
+  QString page;                 ///< kScreenshot
+  QString file;                 ///< kScreenshot, and kAsk when a picture is wanted
+  QSize size{1280, 800};        ///< of the window, in logical pixels
+  QString theme;                ///< "", "light" or "dark"
+  double scale = 1;             ///< device pixels a logical pixel
+  bool demo = false;            ///< fixed data
+  QString question;             ///< kAsk
+  std::int64_t maxTokens = -1;  ///< kAsk
   bool json = false;
 };
 

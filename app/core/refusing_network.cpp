@@ -8,7 +8,7 @@ namespace colibri::app {
 namespace {
 
 class RefusedReply : public QNetworkReply {
- public:
+public:
   RefusedReply(QNetworkAccessManager::Operation operation, const QNetworkRequest& request, QObject* parent)
       : QNetworkReply(parent) {
     setOperation(operation);
@@ -26,14 +26,13 @@ class RefusedReply : public QNetworkReply {
 
   void abort() override {}
 
- protected:
+protected:
   qint64 readData(char*, qint64) override { return -1; }
 };
 
 }  // namespace
 
-QNetworkReply* RefusingNetworkManager::createRequest(Operation operation, const QNetworkRequest& request,
-                                                     QIODevice*) {
+QNetworkReply* RefusingNetworkManager::createRequest(Operation operation, const QNetworkRequest& request, QIODevice*) {
   return new RefusedReply(operation, request, this);
 }
 

@@ -10,16 +10,16 @@ namespace colibri::app {
 class RefusingNetworkManager : public QNetworkAccessManager {
   Q_OBJECT
 
- public:
+public:
   using QNetworkAccessManager::QNetworkAccessManager;
 
- protected:
+protected:
   QNetworkReply* createRequest(Operation operation, const QNetworkRequest& request, QIODevice* data) override;
 };
 
 /// Gives QML engines such managers. Called from any thread of the engine.
 class RefusingNetworkFactory : public QQmlNetworkAccessManagerFactory {
- public:
+public:
   QNetworkAccessManager* create(QObject* parent) override { return new RefusingNetworkManager(parent); }
 };
 

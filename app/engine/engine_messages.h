@@ -29,16 +29,16 @@ struct LoadedModel {
 /// How one answer is to be made.
 struct AskOptions {
   bool thinking = false;
-  std::string effort;            ///< "", "low", "high", "max"
-  std::int64_t maxTokens = -1;   ///< -1: until the context is full
-  Sampling sampling;             ///< the default is greedy, as in `coli run`
+  std::string effort;           ///< "", "low", "high", "max"
+  std::int64_t maxTokens = -1;  ///< -1: until the context is full
+  Sampling sampling;            ///< the default is greedy, as in `coli run`
 };
 
 /// What one generated token added to the message. Pieces are never dropped; empty texts are possible.
 struct AnswerPiece {
   QString content;
   QString reasoning;
-  QString toolName;          ///< a tool call that became complete, else empty
+  bool isToken = true;       ///< false: text that was held back, not a token of its own
   bool inReasoning = false;  ///< the next text will be reasoning
 };
 
@@ -53,9 +53,9 @@ enum class FailureAction { kNone, kRetry, kOpenFolder, kNewChat };
 
 /// A failure in words: what happened, why and what to do.
 struct Failure {
-  QString title;    ///< what happened, one sentence
-  QString text;     ///< why and what to do
-  QString detail;   ///< further facts for a tooltip, may be empty
+  QString title;   ///< what happened, one sentence
+  QString text;    ///< why and what to do
+  QString detail;  ///< further facts for a tooltip, may be empty
   Code code = Code::kInternal;
   FailureAction action = FailureAction::kNone;
 };

@@ -46,7 +46,7 @@ void EngineStatus::follow(EngineThread* engine) {
     setState(QStringLiteral("working"), tr("Reading the prompt"));
     emit figuresChanged();
   });
-  connect(engine, &EngineThread::piece, this, &EngineStatus::countToken);
+  connect(engine, &EngineThread::piece, this, [this](quint64, const AnswerPiece& piece) { countToken(piece); });
   connect(engine, &EngineThread::done, this, [this](quint64, const Answer& answer) {
     m_answering = false;
     if (answer.timings.decodeTokensPerSecond > 0) m_tokensPerSecond = answer.timings.decodeTokensPerSecond;
@@ -92,7 +92,8 @@ void EngineStatus::forgetFigures() {
   emit figuresChanged();
 }
 
-void EngineStatus::countToken() {
+void EngineStatus::countToken(const AnswerPiece& piece) {
+  if (!piece.isToken) return;
   if (m_tokens == 0) {
     m_sinceFirstToken.start();
     setState(QStringLiteral("working"), tr("Answering"));
@@ -118,8 +119,8 @@ void EngineStatus::takeSample(const TelemetrySample& sample) {
   while (m_recent.size() > 2 && sample.seconds - m_recent[1].seconds >= kRateWindowSeconds) m_recent.pop_front();
   const TelemetrySample& oldest = m_recent.front();
   if (sample.seconds > oldest.seconds)
-    m_bytesPerSecond = static_cast<double>(sample.counters.bytesRead - oldest.counters.bytesRead) /
-                       (sample.seconds - oldest.seconds);
+    m_bytesPerSecond =
+        static_cast<double>(sample.counters.bytesRead - oldest.counters.bytesRead) / (sample.seconds - oldest.seconds);
   emit figuresChanged();
 }
 

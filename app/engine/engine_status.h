@@ -24,7 +24,7 @@ class EngineStatus : public QObject {
   Q_PROPERTY(double memoryBytes READ memoryBytes NOTIFY figuresChanged)
   Q_PROPERTY(double memoryBudgetBytes READ memoryBudgetBytes NOTIFY figuresChanged)
 
- public:
+public:
   /// `engine` may be nullptr (fixed figures for pictures); else it outlives this object.
   explicit EngineStatus(EngineThread* engine, QObject* parent = nullptr);
 
@@ -57,16 +57,16 @@ class EngineStatus : public QObject {
   };
   void show(const Figures& figures);
 
- signals:
+signals:
   void stateChanged();
   void figuresChanged();
 
- private:
+private:
   void follow(EngineThread* engine);
   void setState(const QString& state, const QString& text);
   void takeSample(const TelemetrySample& sample);
   void forgetFigures();
-  void countToken();
+  void countToken(const AnswerPiece& piece);
 
   QString m_modelName;
   QString m_state;

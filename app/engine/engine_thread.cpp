@@ -77,7 +77,9 @@ CommandId EngineThread::load(const EngineOptions& options) {
   return id;
 }
 
-void EngineThread::cancelLoad() { cancelAll(m_loads); }
+void EngineThread::cancelLoad() {
+  cancelAll(m_loads);
+}
 
 void EngineThread::unload() {
   cancelAll(m_loads);

@@ -12,12 +12,12 @@
 
 namespace colibri::app {
 
-/// All calls and signals belong to the thread that made it (the GUI's). The destructor cancels what runs and waits for it,
-/// which the engine answers within 100 ms.
+/// All calls and signals belong to the thread that made it (the GUI's). The destructor cancels what runs and waits for
+/// it, which the engine answers within 100 ms.
 class EngineThread : public QObject {
   Q_OBJECT
 
- public:
+public:
   explicit EngineThread(EngineFactory factory, QObject* parent = nullptr);
   ~EngineThread() override;
 
@@ -32,7 +32,7 @@ class EngineThread : public QObject {
   /// Stops every answer that was asked for and is not done; each still ends in done(), with what was generated so far.
   void stop();
 
- signals:
+signals:
   void loadStarted(quint64 id, const QString& folder);
   void loadProgress(quint64 id, quint64 doneBytes, quint64 totalBytes);
   void loaded(quint64 id, const colibri::app::LoadedModel& model);
@@ -46,7 +46,7 @@ class EngineThread : public QObject {
   void askFailed(quint64 id, const colibri::app::Failure& failure);
   void telemetry(const colibri::app::TelemetrySample& sample);
 
- private:
+private:
   CommandId next(std::map<CommandId, Cancellation>& commands);
   void cancelAll(const std::map<CommandId, Cancellation>& commands) const;
 

@@ -12,12 +12,12 @@ namespace {
 // More often would only fill the GUI's queue; the bar steps four times a second.
 constexpr qint64 kProgressMilliseconds = 100;
 
-AnswerPiece toPiece(const CompletionDelta& delta, bool inReasoning) {
+AnswerPiece toPiece(const CompletionDelta& delta, bool inReasoning, bool isToken) {
   AnswerPiece piece;
   piece.content = QString::fromStdString(delta.content);
   piece.reasoning = QString::fromStdString(delta.reasoning);
-  if (!delta.completedCalls.empty()) piece.toolName = QString::fromStdString(delta.completedCalls.back().name);
   piece.inReasoning = inReasoning;
+  piece.isToken = isToken;
   return piece;
 }
 
@@ -38,8 +38,8 @@ void EngineWorker::load(CommandId id, const EngineOptions& options, const Cancel
     emit loadProgress(id, state.doneBytes, state.totalBytes);
   };
   if (cancellation.isCancelled()) {
-    emit loadFailed(id, describeFailure(Status(Code::kCancelled, "cancelled", "Loading was cancelled."),
-                                        Activity::kLoading));
+    emit loadFailed(
+        id, describeFailure(Status(Code::kCancelled, "cancelled", "Loading was cancelled."), Activity::kLoading));
     return;
   }
   auto opened = m_factory(options, progress, cancellation);
@@ -87,10 +87,9 @@ void EngineWorker::ask(CommandId id, const std::vector<ChatMessage>& messages, c
   }
 }
 
-Result<Answer> EngineWorker::generate(CommandId id, const std::vector<ChatMessage>& messages,
-                                      const AskOptions& options, const Cancellation& cancellation) {
-  if (!m_engine || !m_session)
-    return Status(Code::kUsage, "no_model", "No model is loaded. Load one, then ask again.");
+Result<Answer> EngineWorker::generate(CommandId id, const std::vector<ChatMessage>& messages, const AskOptions& options,
+                                      const Cancellation& cancellation) {
+  if (!m_engine || !m_session) return Status(Code::kUsage, "no_model", "No model is loaded. Load one, then ask again.");
   if (!m_engine->tokenizer())
     return Status(Code::kCheckpoint, "tokenizer_missing",
                   "The model's folder has no tokenizer.json, so text cannot be read or written. Add that file.");
@@ -105,18 +104,20 @@ Result<Answer> EngineWorker::generate(CommandId id, const std::vector<ChatMessag
   generation.maxTokens = options.maxTokens;
   generation.sampling = options.sampling;
   generation.startsInReasoning = prompt.startsInReasoning;
-  CompletionParser parser(prompt.startsInReasoning);
+  CompletionOptions completion;
+  completion.startsInReasoning = prompt.startsInReasoning;
+  completion.toolsOffered = false;
+  CompletionParser parser(completion);
   GenerateCallbacks callbacks;
   callbacks.prefill = [&](const PrefillEvent& progress) { emit prefill(id, progress); };
   callbacks.token = [&](const TokenEvent& token) {
     const CompletionDelta delta = parser.push(token.text);
-    emit piece(id, toPiece(delta, parser.inReasoning()));
+    emit piece(id, toPiece(delta, parser.inReasoning(), token.id >= 0));
   };
   auto answer = m_session->generate(tokens, generation, cancellation, callbacks);
   if (answer.isOk()) {
     const CompletionDelta rest = parser.finish(answer->finishReason != FinishReason::kStop);
-    if (!rest.content.empty() || !rest.reasoning.empty() || !rest.completedCalls.empty())
-      emit piece(id, toPiece(rest, false));
+    if (!rest.content.empty() || !rest.reasoning.empty()) emit piece(id, toPiece(rest, false, false));
   }
   return answer;
 }

@@ -20,7 +20,7 @@ using EngineFactory = std::function<Result<std::shared_ptr<Engine>>(
 class EngineWorker : public QObject {
   Q_OBJECT
 
- public:
+public:
   /// `sampler` outlives the worker's thread.
   EngineWorker(EngineFactory factory, TelemetrySampler* sampler);
 
@@ -30,7 +30,7 @@ class EngineWorker : public QObject {
   /// Frees the model; safe without one.
   void unload();
 
- signals:
+signals:
   void loadProgress(quint64 id, quint64 doneBytes, quint64 totalBytes);
   void loaded(quint64 id, const colibri::app::LoadedModel& model);
   void loadFailed(quint64 id, const colibri::app::Failure& failure);
@@ -41,7 +41,7 @@ class EngineWorker : public QObject {
   void done(quint64 id, const colibri::Answer& answer);
   void askFailed(quint64 id, const colibri::app::Failure& failure);
 
- private:
+private:
   Result<Answer> generate(CommandId id, const std::vector<ChatMessage>& messages, const AskOptions& options,
                           const Cancellation& cancellation);
   void release();

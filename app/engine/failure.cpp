@@ -5,7 +5,9 @@
 namespace colibri::app {
 namespace {
 
-QString words(const char* text) { return QCoreApplication::translate("Failure", text); }
+QString words(const char* text) {
+  return QCoreApplication::translate("Failure", text);
+}
 
 QString titleOf(Code code, Activity activity) {
   if (activity == Activity::kAnswering) {

@@ -16,7 +16,7 @@ namespace colibri::app {
 class TelemetrySampler : public QObject {
   Q_OBJECT
 
- public:
+public:
   TelemetrySampler();
 
   /// The engine to read, or nullptr. Held until replaced.
@@ -27,10 +27,10 @@ class TelemetrySampler : public QObject {
   /// Any thread.
   void acknowledge() { m_waiting.store(false); }
 
- signals:
+signals:
   void sampled(const colibri::app::TelemetrySample& sample);
 
- private:
+private:
   void sample();
 
   std::shared_ptr<Engine> m_engine;

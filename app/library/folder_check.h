@@ -15,12 +15,12 @@ namespace colibri::app {
 /// What was found in a folder, in words that need no further lookup.
 struct FolderReport {
   QString folder;
-  bool isModel = false;      ///< facts are filled in
-  bool canLoad = false;      ///< no error, and this version supports it
+  bool isModel = false;  ///< facts are filled in
+  bool canLoad = false;  ///< no error, and this version supports it
   CheckpointInfo facts;
-  QVector<Finding> findings; ///< errors first
-  int moreFindings = 0;      ///< beyond those kept
-  QString problem;           ///< why there are no facts, or why it is not supported
+  QVector<Finding> findings;  ///< errors first
+  int moreFindings = 0;       ///< beyond those kept
+  QString problem;            ///< why there are no facts, or why it is not supported
 };
 
 /// Reads headers only (`coli verify --level headers`). Any thread; blocking; returns early when cancelled.
@@ -30,7 +30,7 @@ FolderReport inspectFolder(const QString& folder, const Cancellation& cancellati
 class FolderCheck : public QObject {
   Q_OBJECT
 
- public:
+public:
   explicit FolderCheck(QObject* parent = nullptr);
   ~FolderCheck() override;
 
@@ -38,10 +38,10 @@ class FolderCheck : public QObject {
   void cancel();
   [[nodiscard]] bool isRunning() const { return m_running; }
 
- signals:
+signals:
   void finished(const colibri::app::FolderReport& report);
 
- private:
+private:
   QThread m_thread;
   QObject* m_worker;  // deleted with its thread
   Cancellation m_cancellation;

@@ -33,7 +33,9 @@ ModelService::ModelService(EngineThread* engine, DemoModelFinder findDemo, Engin
   });
 }
 
-void ModelService::load(const QString& folder) { start(std::filesystem::path(folder.toStdString()), false); }
+void ModelService::load(const QString& folder) {
+  start(std::filesystem::path(folder.toStdString()), false);
+}
 
 void ModelService::loadDemo() {
   auto demo = m_findDemo();
@@ -48,9 +50,13 @@ void ModelService::retry() {
   if (!m_folder.isEmpty()) start(std::filesystem::path(m_folder.toStdString()), m_isDemo);
 }
 
-void ModelService::cancel() { m_engine->cancelLoad(); }
+void ModelService::cancel() {
+  m_engine->cancelLoad();
+}
 
-void ModelService::unload() { m_engine->unload(); }
+void ModelService::unload() {
+  m_engine->unload();
+}
 
 void ModelService::start(const std::filesystem::path& folder, bool isDemo) {
   m_isDemo = isDemo;

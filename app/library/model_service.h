@@ -20,7 +20,7 @@ using EngineOptionsMaker = std::function<Result<EngineOptions>(const std::filesy
 class ModelService : public QObject {
   Q_OBJECT
 
- public:
+public:
   enum class State { kNone, kLoading, kReady, kFailed };
 
   /// `engine` outlives this object.
@@ -50,11 +50,11 @@ class ModelService : public QObject {
   /// A loaded model without an engine, for pictures.
   void show(const QString& name, const LoadedModel& model);
 
- signals:
+signals:
   void changed();
   void progressChanged();
 
- private:
+private:
   void start(const std::filesystem::path& folder, bool isDemo);
   void fail(const Failure& failure);
 

@@ -5,7 +5,9 @@
 namespace colibri::app {
 namespace {
 
-double number(std::uint64_t value) { return static_cast<double>(value); }
+double number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
 
 QJsonObject timings(const Timings& value) {
   const TimeSplit& split = value.split;
@@ -24,9 +26,8 @@ QJsonObject timings(const Timings& value) {
 QJsonObject experts(const ExpertUse& value) {
   QJsonArray disks;
   for (const DiskUse& disk : value.disks) {
-    QJsonObject entry{{"path", QString::fromStdString(disk.path)},
-                      {"bytes_read", number(disk.bytesRead)},
-                      {"direct", disk.direct}};
+    QJsonObject entry{
+        {"path", QString::fromStdString(disk.path)}, {"bytes_read", number(disk.bytesRead)}, {"direct", disk.direct}};
     if (!disk.reason.empty()) entry.insert("reason", QString::fromStdString(disk.reason));
     disks.append(entry);
   }

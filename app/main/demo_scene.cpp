@@ -88,12 +88,14 @@ void showDemoScene(Program& program) {
   rows.addUserMessage(QStringLiteral("What helps more here: a second drive or more memory?"));
   rows.beginAnswer();
   say(rows, {},
-      QStringLiteral("At 62 % hits each token still waits for 1.7 GB from the drive.\n\n"
-                     "So the second drive wins: it removes waiting time, while more memory only makes the waits rarer."));
+      QStringLiteral(
+          "At 62 % hits each token still waits for 1.7 GB from the drive.\n\n"
+          "So the second drive wins: it removes waiting time, while more memory only makes the waits rarer."));
   rows.finishAnswer(finishedAnswer());
   rows.addUserMessage(QStringLiteral("Merge overlapping byte ranges in Rust, in place. When is a map better?"));
   rows.beginAnswer();
-  say(rows, QStringLiteral("Sorting by start makes overlaps neighbours. Then one pass keeps the last range and widens it."),
+  say(rows,
+      QStringLiteral("Sorting by start makes overlaps neighbours. Then one pass keeps the last range and widens it."),
       QStringLiteral("Sort by start, then fold each range into the one before it. **No second vector is needed**:\n\n"
                      "```rust\n"
                      "fn merge(mut r: Vec<Range<u64>>) -> Vec<Range<u64>> {\n"

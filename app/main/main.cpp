@@ -2,10 +2,10 @@
 
 #include "message_log.h"
 #include "modes.h"
-
 #include "version.h"
 
 #include <QGuiApplication>
+#include <QIcon>
 #include <QQuickStyle>
 #include <QtQml/qqmlextensionplugin.h>
 
@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   QGuiApplication::setApplicationDisplayName(QStringLiteral("Colibri"));
   QGuiApplication::setApplicationVersion(QStringLiteral(COLIBRI_VERSION));
   QGuiApplication::setDesktopFileName(QStringLiteral("colibri"));
+  QGuiApplication::setWindowIcon(QIcon(QStringLiteral(":/colibri/app/colibri.svg")));
 
   Program program(options);
   if (!program.createWindow())

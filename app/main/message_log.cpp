@@ -29,7 +29,9 @@ void take(QtMsgType type, const QMessageLogContext& context, const QString& mess
 
 }  // namespace
 
-void installMessageLog() { qInstallMessageHandler(take); }
+void installMessageLog() {
+  qInstallMessageHandler(take);
+}
 
 QStringList takeWarnings() {
   const QMutexLocker lock(&log().mutex);

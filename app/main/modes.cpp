@@ -123,7 +123,8 @@ int runAsk(Program& program, const ProgramOptions& options) {
     return reportError(Status(Code::kInternal, "not_sent", "The chat page did not send the text."), true);
   loop.exec();
   if (const Failure failure = program.chat().lastFailure(); !failure.title.isEmpty())
-    return reportError(Status(failure.code, "answer_failed", (failure.title + u' ' + failure.text).toStdString()), true);
+    return reportError(Status(failure.code, "answer_failed", (failure.title + u' ' + failure.text).toStdString()),
+                       true);
   QJsonObject done = answerToJson(program.chat().lastAnswer());
   done.insert("event", "done");
   done.insert("rendered", program.chat().rows()->shownText());
@@ -132,7 +133,7 @@ int runAsk(Program& program, const ProgramOptions& options) {
     if (!saved.isOk()) return reportError(saved, options.json);
   }
   print(done);
-  return program.chat().lastAnswer().finishReason == FinishReason::kError ? exitCode(Code::kIo) : 0;
+  return 0;
 }
 
 int runFirstFrame(Program& program, double secondsBefore) {

@@ -24,7 +24,9 @@ Result<EngineOptions> engineOptions(const std::filesystem::path& folder) {
   return settings.engineOptions(folder);
 }
 
-Result<std::filesystem::path> demoModel() { return findDemoModel(processEnvironment()); }
+Result<std::filesystem::path> demoModel() {
+  return findDemoModel(processEnvironment());
+}
 
 /// A picture looks the same on every desktop; a window follows what the user chose.
 QString startTheme(const ProgramOptions& options) {
@@ -47,12 +49,12 @@ bool Program::createWindow() {
   m_qml.setNetworkAccessManagerFactory(&m_network);
   m_qml.addImportPath(QStringLiteral("qrc:/qt/qml"));
   const QVariantMap properties{{QStringLiteral("chat"), QVariant::fromValue(&m_chat)},
-                         {QStringLiteral("models"), QVariant::fromValue(&m_modelsPage)},
-                         {QStringLiteral("status"), QVariant::fromValue<QObject*>(&m_status)},
-                         {QStringLiteral("persistent"), m_options.mode == ProgramMode::kWindow},
-                         {QStringLiteral("startTheme"), startTheme(m_options)},
-                         {QStringLiteral("width"), m_options.size.width()},
-                         {QStringLiteral("height"), m_options.size.height()}};
+                               {QStringLiteral("models"), QVariant::fromValue(&m_modelsPage)},
+                               {QStringLiteral("status"), QVariant::fromValue<QObject*>(&m_status)},
+                               {QStringLiteral("persistent"), m_options.mode == ProgramMode::kWindow},
+                               {QStringLiteral("startTheme"), startTheme(m_options)},
+                               {QStringLiteral("width"), m_options.size.width()},
+                               {QStringLiteral("height"), m_options.size.height()}};
   m_qml.setInitialProperties(properties);
   m_qml.load(QUrl(QStringLiteral("qrc:/qt/qml/Colibri/App/Main.qml")));
   if (m_qml.rootObjects().isEmpty()) return false;
@@ -60,7 +62,9 @@ bool Program::createWindow() {
   return m_window != nullptr;
 }
 
-void Program::showPage(const QString& page) { m_window->setProperty("page", page); }
+void Program::showPage(const QString& page) {
+  m_window->setProperty("page", page);
+}
 
 Status Program::savePicture(const QString& file, const QSize& pixels) {
   settle(m_window);

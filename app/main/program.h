@@ -18,7 +18,7 @@ namespace colibri::app {
 
 /// GUI thread. Members are destroyed in reverse order: first the window, last the engine's thread.
 class Program {
- public:
+public:
   explicit Program(const ProgramOptions& options);
 
   /// Loads the window; false when its QML is broken (the warnings say why).
@@ -35,7 +35,7 @@ class Program {
   /// Draws the window as it is into a file. kIo when it cannot be written.
   Status savePicture(const QString& file, const QSize& pixels);
 
- private:
+private:
   ProgramOptions m_options;
   EngineThread m_engineThread;
   EngineStatus m_status;

@@ -57,8 +57,8 @@ int runSelfTest(Program& program) {
     program.showPage(page);
     const bool loaded = program.window()->property("page").toString() == page;
     ok = ok && loaded && warningsOf[page].isEmpty();
-    pages.append(QJsonObject{
-        {"page", page}, {"loaded", loaded}, {"warnings", QJsonArray::fromStringList(warningsOf[page])}});
+    pages.append(
+        QJsonObject{{"page", page}, {"loaded", loaded}, {"warnings", QJsonArray::fromStringList(warningsOf[page])}});
   }
   unnamed.removeDuplicates();
   ok = ok && unnamed.isEmpty();

@@ -78,7 +78,7 @@ Rectangle {
             readOnly: true
             selectByMouse: true
             selectionColor: Theme.accent
-            selectedTextColor: Theme.onAccent
+            selectedTextColor: Theme.accentInk
             Accessible.role: Accessible.StaticText
             Accessible.name: qsTr("Code")
             Accessible.description: text

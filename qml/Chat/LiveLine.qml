@@ -13,10 +13,9 @@ Row {
         role: Theme.type.captionStrong
     }
     Label {
-        text: [
-            qsTr("%1 so far").arg(Format.counted(line.chat.answerTokens, qsTr("token"), qsTr("tokens"))),
-            qsTr("first token after %1").arg(Format.duration(line.chat.firstTokenSeconds))
-        ].concat(line.chat.phase === ChatViewModel.Stopping ? [qsTr("stopping")] : []).join(" · ")
+        text: qsTr("%1 so far").arg(Format.counted(line.chat.answerTokens, qsTr("token"), qsTr("tokens"))) + " · "
+            + qsTr("first token after %1").arg(Format.duration(line.chat.firstTokenSeconds))
+            + (line.chat.phase === ChatViewModel.Stopping ? " · " + qsTr("stopping") : "")
         role: Theme.type.caption
         color: Theme.text2
     }

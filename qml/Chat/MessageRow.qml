@@ -32,7 +32,7 @@ Item {
     readonly property real gap: opensMessage ? (kind === "user" ? Theme.space.s5 : Theme.space.s4)
         : marker.length > 0 ? Theme.space.s1 : level > 0 ? Theme.space.s4 : Theme.space.s3
 
-    implicitHeight: gap + (content.item ? content.item.implicitHeight : 0)
+    implicitHeight: gap + content.implicitHeight
 
     Loader {
         id: content
@@ -47,7 +47,7 @@ Item {
 
         sourceComponent: row.kind === "user" ? user : row.kind === "reasoning" ? reasoning
             : row.kind === "code" ? code : row.kind === "table" ? table : row.kind === "rule" ? rule
-            : row.kind === "notice" ? notice : row.kind === "footer" ? footer : row.kind === "error" ? error : words
+            : row.kind === "footer" ? footer : row.kind === "error" ? error : words
     }
 
     Component {
@@ -106,14 +106,6 @@ Item {
         id: rule
 
         Hairline {}
-    }
-    Component {
-        id: notice
-
-        Banner {
-            text: row.plain
-            iconName: "tool"
-        }
     }
     Component {
         id: footer

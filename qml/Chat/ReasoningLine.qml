@@ -52,7 +52,7 @@ Column {
                 readOnly: true
                 selectByMouse: true
                 selectionColor: Theme.accent
-                selectedTextColor: Theme.onAccent
+                selectedTextColor: Theme.accentInk
                 Accessible.role: Accessible.Paragraph
                 Accessible.name: text
             }

@@ -21,7 +21,7 @@ Item {
     readonly property color ink: quoteDepth > 0 ? Theme.text2 : Theme.text
     readonly property real indent: quoteDepth * Theme.space.s4 + listDepth * Theme.space.s5
 
-    implicitHeight: Math.max(role.lineHeight, words.item ? words.item.implicitHeight : 0)
+    implicitHeight: Math.max(role.lineHeight, words.implicitHeight)
 
     Repeater {
         model: block.quoteDepth
@@ -75,7 +75,7 @@ Item {
             readOnly: true
             selectByMouse: true
             selectionColor: Theme.accent
-            selectedTextColor: Theme.onAccent
+            selectedTextColor: Theme.accentInk
             onLinkActivated: link => block.linkActivated(link)
             Accessible.role: block.level > 0 ? Accessible.Heading : Accessible.Paragraph
             Accessible.name: getText(0, length)

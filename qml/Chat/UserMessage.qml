@@ -30,12 +30,12 @@ Item {
             text: message.text
             textFormat: TextEdit.PlainText
             font: Theme.type.prose.font
-            color: Theme.onAccentSoft
+            color: Theme.accentSoftInk
             wrapMode: TextEdit.Wrap
             readOnly: true
             selectByMouse: true
             selectionColor: Theme.accent
-            selectedTextColor: Theme.onAccent
+            selectedTextColor: Theme.accentInk
             Accessible.role: Accessible.Paragraph
             Accessible.name: qsTr("You wrote: %1").arg(message.text)
         }

@@ -1,6 +1,7 @@
 #include "chat_view_model.h"
 
 #include "app/chat/markdown.h"
+#include "app/engine/failure.h"
 
 #include <QClipboard>
 #include <QDesktopServices>
@@ -106,11 +107,17 @@ void ChatViewModel::askAgain() {
   ask();
 }
 
-void ChatViewModel::tryDemo() { m_models->loadDemo(); }
+void ChatViewModel::tryDemo() {
+  m_models->loadDemo();
+}
 
-void ChatViewModel::retryModel() { m_models->retry(); }
+void ChatViewModel::retryModel() {
+  m_models->retry();
+}
 
-void ChatViewModel::cancelLoading() { m_models->cancel(); }
+void ChatViewModel::cancelLoading() {
+  m_models->cancel();
+}
 
 void ChatViewModel::takePiece(const AnswerPiece& piece) {
   const double seconds = secondsSinceAsk();
@@ -118,7 +125,7 @@ void ChatViewModel::takePiece(const AnswerPiece& piece) {
     m_firstTokenSeconds = seconds;
     if (m_phase == Reading) setPhase(Answering);
   }
-  ++m_answerTokens;
+  if (piece.isToken) ++m_answerTokens;
   m_inReasoning = piece.inReasoning;
   m_rows.append(piece, seconds - m_firstTokenSeconds);
   if (!m_flushTimer.isActive()) m_flushTimer.start();
@@ -127,17 +134,12 @@ void ChatViewModel::takePiece(const AnswerPiece& piece) {
 void ChatViewModel::takeAnswer(const Answer& answer) {
   m_lastAnswer = answer;
   if (answer.finishReason == FinishReason::kError) {
-    Failure failure;
-    failure.title = tr("The answer could not be finished.");
-    failure.text = tr("Reading from the drive or computing failed after %n token(s).", nullptr,
-                      static_cast<int>(answer.completionTokens));
-    failure.action = FailureAction::kRetry;
-    m_rows.failAnswer(failure);
+    m_lastFailure = describeFailure(answer.error, Activity::kAnswering);
+    m_rows.failAnswer(m_lastFailure);
   } else {
     m_rows.finishAnswer(answer);
   }
-  if (answer.promptTokens > 0)
-    m_contextUsed = static_cast<double>(answer.promptTokens + answer.completionTokens);
+  if (answer.promptTokens > 0) m_contextUsed = static_cast<double>(answer.promptTokens + answer.completionTokens);
   emit contextChanged();
   endAnswer();
 }
@@ -165,7 +167,9 @@ void ChatViewModel::tick() {
   emit progressChanged();
 }
 
-double ChatViewModel::secondsSinceAsk() const { return static_cast<double>(m_sinceAsk.nsecsElapsed()) * 1e-9; }
+double ChatViewModel::secondsSinceAsk() const {
+  return static_cast<double>(m_sinceAsk.nsecsElapsed()) * 1e-9;
+}
 
 void ChatViewModel::setThinking(bool thinking) {
   if (m_options.thinking == thinking) return;
@@ -202,7 +206,9 @@ double ChatViewModel::contextTokens() const {
   return m_models->state() == ModelService::State::kReady ? m_models->model().contextTokens : 0;
 }
 
-void ChatViewModel::copyText(const QString& text) const { QGuiApplication::clipboard()->setText(text); }
+void ChatViewModel::copyText(const QString& text) const {
+  QGuiApplication::clipboard()->setText(text);
+}
 
 QString ChatViewModel::addressToShow(const QString& link) const {
   return isOpenableAddress(link) ? QUrl(link).toString(QUrl::FullyEncoded) : QString();

@@ -1,10 +1,9 @@
 #pragma once
 // What the chat page shows and does. It keeps no engine state of its own: everything comes in by signals.
 
-#include "conversation_model.h"
-
 #include "app/engine/engine_thread.h"
 #include "app/library/model_service.h"
+#include "conversation_model.h"
 
 #include <QElapsedTimer>
 #include <QQmlEngine>
@@ -47,7 +46,7 @@ class ChatViewModel : public QObject {
   Q_PROPERTY(double contextUsed READ contextUsed NOTIFY contextChanged)
   Q_PROPERTY(double contextTokens READ contextTokens NOTIFY contextChanged)
 
- public:
+public:
   enum Phase { Idle, Reading, Answering, Stopping };
   Q_ENUM(Phase)
   enum ModelState { NoModel, LoadingModel, ModelReady, ModelFailed };
@@ -120,7 +119,7 @@ class ChatViewModel : public QObject {
   };
   void show(const Scene& scene);
 
- signals:
+signals:
   void conversationChanged();
   void phaseChanged();
   void thinkingChanged();
@@ -130,7 +129,7 @@ class ChatViewModel : public QObject {
   void contextChanged();
   void answered();
 
- private:
+private:
   void follow(EngineThread* engine);
   void ask();
   void takePiece(const AnswerPiece& piece);

@@ -19,7 +19,6 @@ struct Message {
   QString reasoning;       ///< assistant
   qint64 reasoningTokens = 0;
   double reasoningSeconds = 0;
-  QString toolNames;       ///< tools that the model asked for, separated by ", "
 };
 
 /// The conversation for the next answer. An answer without any text is left out, and user messages that follow each

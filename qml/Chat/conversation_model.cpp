@@ -15,8 +15,6 @@ QString kindName(const ConversationRow& row) {
       return QStringLiteral("user");
     case ConversationRow::Kind::kReasoning:
       return QStringLiteral("reasoning");
-    case ConversationRow::Kind::kNotice:
-      return QStringLiteral("notice");
     case ConversationRow::Kind::kFooter:
       return QStringLiteral("footer");
     case ConversationRow::Kind::kError:
@@ -79,14 +77,26 @@ QVariantMap factsOf(const Answer& answer) {
 
 ConversationModel::ConversationModel(QObject* parent) : QAbstractListModel(parent) {}
 
-int ConversationModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : count(); }
+int ConversationModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : count();
+}
 
 QHash<int, QByteArray> ConversationModel::roleNames() const {
-  return {{KindRole, "kind"},           {MarkupRole, "markup"},       {PlainRole, "plain"},
-          {LanguageRole, "language"},   {LevelRole, "level"},         {ListDepthRole, "listDepth"},
-          {MarkerRole, "marker"},       {QuoteDepthRole, "quoteDepth"}, {ColumnsRole, "columns"},
-          {CellsRole, "cells"},         {LiveRole, "live"},           {LastRole, "last"},
-          {OpensMessageRole, "opensMessage"}, {PreviewRole, "preview"}, {LineCountRole, "lineCount"},
+  return {{KindRole, "kind"},
+          {MarkupRole, "markup"},
+          {PlainRole, "plain"},
+          {LanguageRole, "language"},
+          {LevelRole, "level"},
+          {ListDepthRole, "listDepth"},
+          {MarkerRole, "marker"},
+          {QuoteDepthRole, "quoteDepth"},
+          {ColumnsRole, "columns"},
+          {CellsRole, "cells"},
+          {LiveRole, "live"},
+          {LastRole, "last"},
+          {OpensMessageRole, "opensMessage"},
+          {PreviewRole, "preview"},
+          {LineCountRole, "lineCount"},
           {FactsRole, "facts"}};
 }
 
@@ -171,6 +181,7 @@ void ConversationModel::appendRow(ConversationRow row) {
   beginInsertRows({}, count(), count());
   m_rows.append(std::move(row));
   endInsertRows();
+  if (count() > 1) emit dataChanged(index(count() - 2), index(count() - 2), {LastRole});
   emit countChanged();
 }
 
@@ -200,7 +211,7 @@ void ConversationModel::append(const AnswerPiece& piece, double reasoningSeconds
   Message& message = m_messages.last();
   if (!piece.reasoning.isEmpty()) {
     message.reasoning += piece.reasoning;
-    ++message.reasoningTokens;
+    if (piece.isToken) ++message.reasoningTokens;
     message.reasoningSeconds = reasoningSeconds;
     m_reasoningDirty = true;
   }
@@ -211,8 +222,6 @@ void ConversationModel::append(const AnswerPiece& piece, double reasoningSeconds
       while (!content.isEmpty() && content.front() == u'\n') content.remove(0, 1);
     if (!content.isEmpty()) message.content.append(content);
   }
-  if (!piece.toolName.isEmpty())
-    message.toolNames += (message.toolNames.isEmpty() ? QString() : QStringLiteral(", ")) + piece.toolName;
 }
 
 void ConversationModel::flush() {
@@ -283,12 +292,6 @@ void ConversationModel::endAnswer() {
   m_messages.last().content.finish();
   flush();
   m_answering = false;
-  const QString tools = m_messages.last().toolNames;
-  if (tools.isEmpty()) return;
-  ConversationRow row;
-  row.kind = ConversationRow::Kind::kNotice;
-  row.block.plain = tr("The model asked for a tool (%1). It was not run: this chat has no tools.").arg(tools);
-  appendRow(row);
 }
 
 void ConversationModel::finishAnswer(const Answer& answer) {
@@ -306,10 +309,11 @@ void ConversationModel::failAnswer(const Failure& failure) {
   ConversationRow row;
   row.kind = ConversationRow::Kind::kError;
   const bool kept = !m_messages.last().content.source().isEmpty();
-  row.facts = {{QStringLiteral("title"), failure.title},
-               {QStringLiteral("text"), kept ? failure.text + u' ' + tr("What was written so far is kept.") : failure.text},
-               {QStringLiteral("detail"), failure.detail},
-               {QStringLiteral("action"), static_cast<int>(failure.action)}};
+  row.facts = {
+      {QStringLiteral("title"), failure.title},
+      {QStringLiteral("text"), kept ? failure.text + u' ' + tr("What was written so far is kept.") : failure.text},
+      {QStringLiteral("detail"), failure.detail},
+      {QStringLiteral("action"), static_cast<int>(failure.action)}};
   appendRow(row);
 }
 

@@ -11,23 +11,24 @@ namespace colibri::app {
 
 /// What one delegate of the chat's list shows.
 struct ConversationRow {
-  enum class Kind { kUser, kReasoning, kBlock, kNotice, kFooter, kError };
+  enum class Kind { kUser, kReasoning, kBlock, kFooter, kError };
   Kind kind = Kind::kBlock;
-  Block block;             ///< kBlock
-  bool live = false;       ///< kBlock: it may still change
+  Block block;        ///< kBlock
+  bool live = false;  ///< kBlock: it may still change
   bool opensMessage = false;
-  int message = 0;         ///< index of its message
-  QVariantMap facts;       ///< kFooter, kError
+  int message = 0;    ///< index of its message
+  QVariantMap facts;  ///< kFooter, kError
 };
 
-/// Lives on the GUI thread. Text is gathered by append() and shown by flush(), which its owner calls at most every 33 ms.
+/// Lives on the GUI thread. Text is gathered by append() and shown by flush(), which its owner calls at most every 33
+/// ms.
 class ConversationModel : public QAbstractListModel {
   Q_OBJECT
   QML_ELEMENT
   QML_UNCREATABLE("A chat is made by its view-model.")
   Q_PROPERTY(int count READ count NOTIFY countChanged)
 
- public:
+public:
   enum Role {
     KindRole = Qt::UserRole + 1,
     MarkupRole,
@@ -73,10 +74,10 @@ class ConversationModel : public QAbstractListModel {
   /// The source of the answer in which the row lies.
   Q_INVOKABLE QString sourceOf(int row) const;
 
- signals:
+signals:
   void countChanged();
 
- private:
+private:
   void appendRow(ConversationRow row);
   void syncBlocks();
   void syncReasoning();
@@ -86,10 +87,10 @@ class ConversationModel : public QAbstractListModel {
   QVector<Message> m_messages;
   QVector<ConversationRow> m_rows;
   bool m_answering = false;
-  int m_answerStart = 0;      // first row of the answer
-  int m_reasoningRows = 0;    // 0 or 1
+  int m_answerStart = 0;    // first row of the answer
+  int m_reasoningRows = 0;  // 0 or 1
   int m_blockRows = 0;
-  int m_finalBlocks = 0;      // rows that will not change any more
+  int m_finalBlocks = 0;  // rows that will not change any more
   bool m_reasoningDirty = false;
 };
 

@@ -48,7 +48,7 @@ Card {
         Label {
             objectName: "verdict"
             Layout.fillWidth: true
-            text: [card.models.verdict, card.models.explanation].filter(part => part.length > 0).join(" ")
+            text: card.models.verdict + (card.models.explanation.length > 0 ? " " + card.models.explanation : "")
             wrapMode: Text.Wrap
         }
         ColumnLayout {

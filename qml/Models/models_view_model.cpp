@@ -50,13 +50,21 @@ void ModelsViewModel::loadChecked() {
   if (m_report.canLoad) m_models->load(m_folder);
 }
 
-void ModelsViewModel::tryDemo() { m_models->loadDemo(); }
+void ModelsViewModel::tryDemo() {
+  m_models->loadDemo();
+}
 
-void ModelsViewModel::retry() { m_models->retry(); }
+void ModelsViewModel::retry() {
+  m_models->retry();
+}
 
-void ModelsViewModel::cancelLoading() { m_models->cancel(); }
+void ModelsViewModel::cancelLoading() {
+  m_models->cancel();
+}
 
-void ModelsViewModel::unload() { m_models->unload(); }
+void ModelsViewModel::unload() {
+  m_models->unload();
+}
 
 ModelsViewModel::ModelState ModelsViewModel::modelState() const {
   switch (m_models->state()) {
@@ -82,7 +90,9 @@ double ModelsViewModel::expertsInAll() const {
   return static_cast<double>(model.layers) * model.expertsPerLayer;
 }
 
-QString ModelsViewModel::folderName() const { return m_folder.section(u'/', -1, -1, QString::SectionSkipEmpty); }
+QString ModelsViewModel::folderName() const {
+  return m_folder.section(u'/', -1, -1, QString::SectionSkipEmpty);
+}
 
 QString ModelsViewModel::verdict() const {
   switch (m_checkState) {
@@ -114,7 +124,8 @@ QVariantList ModelsViewModel::facts() const {
   if (!m_report.isModel) return {};
   const CheckpointInfo& info = m_report.facts;
   const auto fact = [](const QString& label, const QString& kind, const QVariant& value) {
-    return QVariantMap{{QStringLiteral("label"), label}, {QStringLiteral("kind"), kind}, {QStringLiteral("value"), value}};
+    return QVariantMap{
+        {QStringLiteral("label"), label}, {QStringLiteral("kind"), kind}, {QStringLiteral("value"), value}};
   };
   const auto bytes = [&](const QString& label, std::uint64_t value) {
     return fact(label, QStringLiteral("bytes"), static_cast<double>(value));

@@ -41,7 +41,7 @@ class ModelsViewModel : public QObject {
   Q_PROPERTY(QVariantList findings READ findings NOTIFY checkChanged)
   Q_PROPERTY(int moreFindings READ moreFindings NOTIFY checkChanged)
 
- public:
+public:
   enum ModelState { NoModel, LoadingModel, ModelReady, ModelFailed };
   Q_ENUM(ModelState)
   enum CheckState { NothingChecked, Checking, Sound, SoundWithRemarks, Refused };
@@ -94,14 +94,14 @@ class ModelsViewModel : public QObject {
   /// The result of a check without checking, for pictures.
   void show(const FolderReport& report);
 
- signals:
+signals:
   void modelChanged();
   void loadProgressChanged();
   void checkChanged();
   /// A model has just become ready.
   void modelLoaded();
 
- private:
+private:
   void start(const QString& folder);
 
   ModelService* m_models;

@@ -1,5 +1,4 @@
 import QtQuick
-import QtQuick.Templates as T
 import Colibri.Shell
 import Colibri.Ui
 
@@ -96,6 +95,8 @@ Rectangle {
         iconName: "theme"
         collapsed: rail.collapsed
         onClicked: menu.openAt(look)
+
+        property alias menu: menu
         Accessible.role: Accessible.ButtonMenu
 
         AppearanceMenu {

@@ -29,7 +29,7 @@ T.Button {
         : filled ? (danger ? Theme.surface : Theme.accentInk)
         : danger ? Theme.error : Theme.text
 
-    implicitWidth: Math.max(implicitHeight, implicitContentWidth + leftPadding + rightPadding)
+    implicitWidth: Math.max(implicitHeight, Math.ceil(implicitContentWidth) + leftPadding + rightPadding)
     implicitHeight: compact ? Theme.size.controlCompact : large ? Theme.size.controlLarge : Theme.size.control
     leftPadding: compact ? Theme.space.field : large ? Theme.space.s4 + Theme.space.s1 : Theme.space.s3
     rightPadding: leftPadding
@@ -49,14 +49,22 @@ T.Button {
     Keys.onEnterPressed: if (active) clicked()
 
     contentItem: Item {
-        implicitWidth: words.iconsWidth + (control.busy ? plainWords.advanceWidth : word.implicitWidth)
+        // Room for the busy words too, so that nothing beside moves when the work begins and ends.
+        implicitWidth: Math.max(plainWords.advanceWidth + (control.iconName.length > 0 ? iconRoom : 0),
+            control.busyText.length > 0 ? busyWords.advanceWidth + iconRoom : 0) + (back.visible ? iconRoom : 0)
         implicitHeight: words.implicitHeight
 
-        // A busy button keeps the width of its own words.
+        readonly property real iconRoom: Theme.size.iconSmall + control.spacing
+
         TextMetrics {
             id: plainWords
             font: control.font
             text: control.text
+        }
+        TextMetrics {
+            id: busyWords
+            font: control.font
+            text: control.busyText
         }
         Row {
             id: words

@@ -12,7 +12,7 @@ Rectangle {
 
     readonly property color foreground: [Theme.text, Theme.accentSoftInk, Theme.ok, Theme.warn, Theme.error][kind]
 
-    implicitWidth: word.implicitWidth + word.x + 2 * Theme.space.s2
+    implicitWidth: Math.ceil(word.implicitWidth) + word.x + 2 * Theme.space.s2
     implicitHeight: Theme.size.chip
     radius: Theme.radius.control
     color: [Theme.hover, Theme.accentSoft, Theme.okSoft, Theme.warnSoft, Theme.errorSoft][kind]

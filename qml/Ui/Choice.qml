@@ -9,7 +9,7 @@ T.ComboBox {
     property string disabledReason
     property bool compact: false
 
-    implicitWidth: Math.max(Theme.scaled(120), implicitContentWidth + leftPadding + rightPadding)
+    implicitWidth: Math.max(Theme.scaled(120), Math.ceil(implicitContentWidth) + leftPadding + rightPadding)
     implicitHeight: compact ? Theme.size.controlCompact : Theme.size.control
     implicitContentWidthPolicy: T.ComboBox.WidestText
     leftPadding: Theme.space.field
@@ -23,15 +23,19 @@ T.ComboBox {
     Accessible.description: enabled ? displayText : disabledReason
     Accessible.onPressAction: popup.open()
 
-    // Once the list is open, the keys choose in it.
-    Keys.onReturnPressed: event => event.accepted = openList()
-    Keys.onEnterPressed: event => event.accepted = openList()
+    Keys.onReturnPressed: openOrTake()
+    Keys.onEnterPressed: openOrTake()
+    // The template closes the list when Return is let go.
+    Keys.onReleased: event => event.accepted = event.key === Qt.Key_Return || event.key === Qt.Key_Enter
 
-    function openList() : bool {
-        const closed = !popup.visible
-        if (closed)
+    function openOrTake() {
+        if (!popup.visible) {
             popup.open()
-        return closed
+            return
+        }
+        currentIndex = highlightedIndex
+        activated(currentIndex)
+        popup.close()
     }
 
     contentItem: Text {
@@ -50,6 +54,7 @@ T.ComboBox {
     }
     background: FieldFrame {
         field: control
+        hovered: control.hovered
         focusRing: control.visualFocus
     }
 

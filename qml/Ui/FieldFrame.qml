@@ -6,7 +6,7 @@ Rectangle {
 
     required property Item field
     property bool failed: false
-    property bool hovered: field.hovered === true
+    property bool hovered: false
     property bool focusRing: false
 
     radius: Theme.radius.control

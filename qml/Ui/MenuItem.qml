@@ -11,7 +11,7 @@ T.MenuItem {
 
     readonly property color foreground: !enabled ? Theme.textDisabled : destructive ? Theme.error : Theme.text
 
-    implicitWidth: leftPadding + row.wanted + rightPadding
+    implicitWidth: leftPadding + Math.ceil(row.wanted) + rightPadding
     implicitHeight: Theme.size.rowDense
     leftPadding: Theme.space.field
     rightPadding: Theme.space.field

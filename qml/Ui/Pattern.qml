@@ -15,7 +15,8 @@ Image {
     fillMode: Image.Tile
     horizontalAlignment: Image.AlignLeft
     verticalAlignment: Image.AlignTop
-    sourceSize: Qt.size(tile, tile)
+    sourceSize.width: tile
+    sourceSize.height: tile
     source: Pictures.pattern(name, color)
     smooth: false
 }

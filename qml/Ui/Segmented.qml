@@ -54,7 +54,7 @@ FocusScope {
 
                 text: modelData
                 // wide enough for the word in either weight, so that nothing moves with the choice
-                implicitWidth: strongWidth.advanceWidth + 2 * Theme.space.field
+                implicitWidth: Math.ceil(strongWidth.advanceWidth) + 2 * Theme.space.field
                 implicitHeight: control.height - 2 * Theme.space.hair
                 hoverEnabled: true
                 focusPolicy: current ? Qt.StrongFocus : Qt.ClickFocus

@@ -57,6 +57,7 @@ T.TextArea {
         active: control.framed
         sourceComponent: FieldFrame {
             field: control
+            hovered: control.hovered
             focusRing: control.activeFocus
         }
     }

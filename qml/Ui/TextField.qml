@@ -89,6 +89,7 @@ T.TextField {
 
     background: FieldFrame {
         field: control
+        hovered: control.hovered
         failed: control.failed
         focusRing: control.activeFocus
     }

@@ -28,7 +28,7 @@ Rectangle {
     anchors.horizontalCenter: parent ? parent.horizontalCenter : undefined
     anchors.bottom: parent ? parent.bottom : undefined
     anchors.bottomMargin: Theme.space.s4
-    width: Math.min(row.implicitWidth + 2 * (Theme.space.s3 + Theme.space.hair),
+    width: Math.min(Math.ceil(row.implicitWidth) + 2 * (Theme.space.s3 + Theme.space.hair),
         parent ? parent.width - 2 * Theme.space.s4 : row.implicitWidth)
     height: row.implicitHeight + 2 * Theme.space.field
     radius: Theme.radius.card

@@ -121,6 +121,11 @@ Span spanOf(const QLocale& locale, double seconds, Rounding rounding) {
 
 }  // namespace
 
+// The C locale groups no digits and belongs to nobody; machines without a language setting get English figures.
+Format::Format(QObject* parent)
+    : QObject(parent),
+      m_locale(QLocale().language() == QLocale::C ? QLocale(QLocale::English, QLocale::UnitedStates) : QLocale()) {}
+
 QString Format::unknown() const {
   return kEnDash;
 }

@@ -16,7 +16,7 @@ class Format : public QObject {
   QML_SINGLETON
 
 public:
-  explicit Format(QObject* parent = nullptr) : QObject(parent) {}
+  explicit Format(QObject* parent = nullptr);
 
   /// Files and downloads, decimal units, three figures: 18.8 MB, 1,121 GB.
   Q_INVOKABLE QString size(double bytes) const;

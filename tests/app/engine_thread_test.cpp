@@ -1,7 +1,8 @@
 // The engine's thread: nothing is lost, nothing blocks, everything ends.
 
-#include "app/engine/engine_status.h"
 #include "app/engine/engine_thread.h"
+
+#include "app/engine/engine_status.h"
 #include "fake_engine.h"
 
 #include <QSignalSpy>
@@ -14,7 +15,7 @@ using namespace colibri::test;
 class EngineThreadTest : public QObject {
   Q_OBJECT
 
- private slots:
+private slots:
   void everyTokenArrivesInOrder();
   void stopKeepsWhatWasWritten();
   void stopEndsAStall();
@@ -30,7 +31,7 @@ class EngineThreadTest : public QObject {
   void statusFollowsTheAnswer();
   void telemetryNeverPilesUp();
 
- private:
+private:
   static void load(EngineThread& thread);
   static const std::vector<ChatMessage> kHello;
 };

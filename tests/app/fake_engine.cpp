@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 /// One id a byte: enough to see which prompt arrived.
 class ByteTokenizer : public Tokenizer {
- public:
+public:
   std::vector<TokenId> encode(std::string_view text, bool) const override {
     std::vector<TokenId> ids;
     for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
@@ -51,7 +51,7 @@ void waitUntilCancelled(const Cancellation& cancellation) {
 }
 
 class FakeSession : public Session {
- public:
+public:
   explicit FakeSession(std::shared_ptr<FakeScript> script) : m_script(std::move(script)) {}
 
   Status sync(std::span<const TokenId>, const Cancellation&, const std::function<void(const PrefillEvent&)>&) override {
@@ -73,7 +73,7 @@ class FakeSession : public Session {
     return answer;
   }
 
- private:
+private:
   Answer run(std::span<const TokenId> prompt, const GenerateOptions& options, const Cancellation& cancellation,
              const GenerateCallbacks& callbacks) {
     const auto total = static_cast<std::int64_t>(prompt.size());
@@ -96,6 +96,7 @@ class FakeSession : public Session {
       if (!waitOrCancel(m_script->pause, cancellation)) return answer;
       if (m_script->failAt == i) {
         answer.finishReason = FinishReason::kError;
+        answer.error = Status(Code::kIo, "read_failed", "A read of shard 17 failed three times. Check the drive.");
         return answer;
       }
       if (options.maxTokens >= 0 && answer.completionTokens >= options.maxTokens) {
@@ -116,7 +117,7 @@ class FakeSession : public Session {
 };
 
 class FakeEngine : public Engine {
- public:
+public:
   FakeEngine(EngineOptions options, std::shared_ptr<FakeScript> script)
       : m_options(std::move(options)), m_script(std::move(script)) {
     ++m_script->enginesAlive;
@@ -147,7 +148,7 @@ class FakeEngine : public Engine {
     return std::unique_ptr<Session>(std::make_unique<FakeSession>(m_script));
   }
 
- private:
+private:
   EngineOptions m_options;
   std::shared_ptr<FakeScript> m_script;
   ModelSummary m_model;

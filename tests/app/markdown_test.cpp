@@ -1,6 +1,7 @@
 // Markdown to blocks: right for what models write, safe for everything else.
 
 #include "app/chat/markdown.h"
+
 #include "app/chat/markdown_stream.h"
 
 #include <QRandomGenerator>
@@ -12,7 +13,7 @@ using namespace colibri::app;
 class MarkdownTest : public QObject {
   Q_OBJECT
 
- private slots:
+private slots:
   void paragraphs();
   void inlineMarkup();
   void listsAreFlat();
@@ -27,7 +28,7 @@ class MarkdownTest : public QObject {
   void longTextIsCut();
   void hostileTextIsSafe();
 
- private:
+private:
   static QVector<Block> streamed(const QString& text, int piece);
   static QString unsafePart(const QVector<Block>& blocks);
 };
@@ -41,7 +42,8 @@ QVector<Block> MarkdownTest::streamed(const QString& text, int piece) {
 
 /// What is left of the markup when every allowed tag is taken away and still looks like a tag.
 QString MarkdownTest::unsafePart(const QVector<Block>& blocks) {
-  static const QRegularExpression allowed(QStringLiteral("</?(b|i|del|code)>|<br>|</a>|<a href=\"(https?://|mailto:)[^\"<>]*\">"));
+  static const QRegularExpression allowed(
+      QStringLiteral("</?(b|i|del|code)>|<br>|</a>|<a href=\"(https?://|mailto:)[^\"<>]*\">"));
   for (const Block& block : blocks) {
     QStringList texts{block.markup};
     for (const QStringList& row : block.rows) texts += row;
@@ -66,7 +68,8 @@ void MarkdownTest::paragraphs() {
 void MarkdownTest::inlineMarkup() {
   const auto blocks = parseMarkdown(u"**a** *b* ~~c~~ `d<e` $x^2$ &amp; &#x41;");
   QCOMPARE(blocks.size(), 1);
-  QCOMPARE(blocks[0].markup, QStringLiteral("<b>a</b> <i>b</i> <del>c</del> <code>d&lt;e</code> <code>x^2</code> &amp; A"));
+  QCOMPARE(blocks[0].markup,
+           QStringLiteral("<b>a</b> <i>b</i> <del>c</del> <code>d&lt;e</code> <code>x^2</code> &amp; A"));
 }
 
 void MarkdownTest::listsAreFlat() {
@@ -131,7 +134,8 @@ void MarkdownTest::picturesAreLinks() {
 void MarkdownTest::streamingEndsLikeWhole() {
   const QString text = QStringLiteral(
       "# Title\nIntro *text* with `code`.\n\n- one\n- two\n  - inner\n\n  more of inner\n- three\n\n"
-      "```python\ndef f():\n\n    return 1\n```\nAfter the fence.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nEnd 🐦.");
+      "```python\ndef f():\n\n    return 1\n```\nAfter the fence.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nEnd "
+      "🐦.");
   const auto whole = streamed(text, 100000);
   QVERIFY(whole.size() >= 10);
   for (const int piece : {1, 2, 3, 7, 16, 64}) QVERIFY(streamed(text, piece) == whole);
@@ -177,12 +181,51 @@ void MarkdownTest::longTextIsCut() {
 }
 
 void MarkdownTest::hostileTextIsSafe() {
-  const QStringList parts{"<",      ">",     "\"",    "&",      "[",      "](",    ")",     "![",     "http://h/",
-                          "javascript:", "`",  "```",  "\n",     "\n\n",   "- ",    "1. ",   "> ",     "| ",
-                          "|---|",  "*",     "**",    "~~",     "$",      "#",     "\\",    "&#0;",   "&#x1F600;",
-                          "&lt;",   "<img src=x onerror=y>",    "</a>",   "<a href=\"", "\t", "    ", "---",
-                          "a",      "b c",   "é",     "漢",     "🐦",     QString(QChar(0)), QString(QChar(0xD800)),
-                          QString(QChar(0x202E)), "mailto:x@y", "www.x.y", "https://x.y/\"onclick=\"z"};
+  const QStringList parts{"<",
+                          ">",
+                          "\"",
+                          "&",
+                          "[",
+                          "](",
+                          ")",
+                          "![",
+                          "http://h/",
+                          "javascript:",
+                          "`",
+                          "```",
+                          "\n",
+                          "\n\n",
+                          "- ",
+                          "1. ",
+                          "> ",
+                          "| ",
+                          "|---|",
+                          "*",
+                          "**",
+                          "~~",
+                          "$",
+                          "#",
+                          "\\",
+                          "&#0;",
+                          "&#x1F600;",
+                          "&lt;",
+                          "<img src=x onerror=y>",
+                          "</a>",
+                          "<a href=\"",
+                          "\t",
+                          "    ",
+                          "---",
+                          "a",
+                          "b c",
+                          "é",
+                          "漢",
+                          "🐦",
+                          QString(QChar(0)),
+                          QString(QChar(0xD800)),
+                          QString(QChar(0x202E)),
+                          "mailto:x@y",
+                          "www.x.y",
+                          "https://x.y/\"onclick=\"z"};
   QRandomGenerator random(20260731);
   for (int round = 0; round < 1500; ++round) {
     QString text;

@@ -6,7 +6,9 @@
 namespace colibri::test {
 namespace {
 
-std::filesystem::path demoPath() { return std::filesystem::path(COLIBRI_RESOURCE_DIR) / "demo-model"; }
+std::filesystem::path demoPath() {
+  return std::filesystem::path(COLIBRI_RESOURCE_DIR) / "demo-model";
+}
 
 app::EngineFactory factory(bool isReal, const std::shared_ptr<FakeScript>& script) {
   if (!isReal) return fakeFactory(script);
@@ -25,7 +27,8 @@ Result<EngineOptions> optionsFor(const std::filesystem::path& folder) {
 PageHarness::PageHarness(bool isReal)
     : m_thread(factory(isReal, m_script)),
       m_status(&m_thread),
-      m_service(&m_thread, [] { return Result<std::filesystem::path>(demoPath()); }, optionsFor),
+      m_service(
+          &m_thread, [] { return Result<std::filesystem::path>(demoPath()); }, optionsFor),
       m_chat(&m_thread, &m_service),
       m_models(&m_service) {}
 
@@ -35,7 +38,9 @@ QString PageHarness::lastPrompt() const {
   return text;
 }
 
-QUrl PageHarness::demoFolder() const { return QUrl::fromLocalFile(QString::fromStdString(demoPath().string())); }
+QUrl PageHarness::demoFolder() const {
+  return QUrl::fromLocalFile(QString::fromStdString(demoPath().string()));
+}
 
 QUrl PageHarness::otherFolder() const {
   return QUrl::fromLocalFile(QString::fromStdString(demoPath().parent_path().string()));
@@ -61,16 +66,24 @@ void PageHarness::answerWith(const QStringList& pieces, int pauseMilliseconds) {
   m_script->pause = std::chrono::milliseconds(pauseMilliseconds);
 }
 
-void PageHarness::stallAt(int token) { m_script->stallAt = static_cast<std::size_t>(token); }
+void PageHarness::stallAt(int token) {
+  m_script->stallAt = static_cast<std::size_t>(token);
+}
 
-void PageHarness::failAt(int token) { m_script->failAt = static_cast<std::size_t>(token); }
+void PageHarness::failAt(int token) {
+  m_script->failAt = static_cast<std::size_t>(token);
+}
 
 void PageHarness::refuseToLoad(const QString& sentence) {
   m_script->openError = Status(Code::kMemory, "does_not_fit", sentence.toStdString());
 }
 
-void PageHarness::hangWhileLoading() { m_script->openStalls = true; }
+void PageHarness::hangWhileLoading() {
+  m_script->openStalls = true;
+}
 
-QString PageHarness::clipboardText() const { return QGuiApplication::clipboard()->text(); }
+QString PageHarness::clipboardText() const {
+  return QGuiApplication::clipboard()->text();
+}
 
 }  // namespace colibri::test

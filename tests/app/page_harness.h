@@ -22,7 +22,7 @@ class PageHarness : public QObject {
   Q_PROPERTY(QUrl demoFolder READ demoFolder CONSTANT)
   Q_PROPERTY(QUrl otherFolder READ otherFolder CONSTANT)
 
- public:
+public:
   explicit PageHarness(bool isReal);
 
   app::ChatViewModel* chat() { return &m_chat; }
@@ -44,7 +44,7 @@ class PageHarness : public QObject {
   Q_INVOKABLE void hangWhileLoading();
   Q_INVOKABLE QString clipboardText() const;
 
- private:
+private:
   std::shared_ptr<FakeScript> m_script = std::make_shared<FakeScript>();
   app::EngineThread m_thread;
   app::EngineStatus m_status;

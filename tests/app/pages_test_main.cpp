@@ -17,7 +17,7 @@ namespace {
 class Setup : public QObject {
   Q_OBJECT
 
- public slots:
+public slots:
   void applicationAvailable() { QQuickStyle::setStyle(QStringLiteral("Basic")); }
   void qmlEngineAvailable(QQmlEngine* engine) {
     // Parented to the engine, so that no thread outlives the application.
@@ -31,7 +31,7 @@ class Setup : public QObject {
     engine->rootContext()->setContextProperty(QStringLiteral("real"), real);
   }
 
- private:
+private:
   colibri::app::RefusingNetworkFactory m_network;
 };
 

@@ -10,7 +10,7 @@ using namespace colibri::app;
 class ProgramOptionsTest : public QObject {
   Q_OBJECT
 
- private slots:
+private slots:
   void windowWithAndWithoutAModel();
   void screenshot();
   void ask();
@@ -18,7 +18,7 @@ class ProgramOptionsTest : public QObject {
   void refused();
   void display();
 
- private:
+private:
   static ProgramOptions parsed(const QString& line);
 };
 

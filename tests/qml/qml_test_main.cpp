@@ -2,6 +2,7 @@
 // Draws the gallery of controls:       test_qml --gallery FILE.qml OUT.png [light|dark|contrast] [text size]
 #include "qml_test_setup.h"
 
+#include <QGuiApplication>
 #include <QQmlExtensionPlugin>
 #include <QQuickItem>
 #include <QQuickView>
@@ -21,7 +22,6 @@ int drawGallery(int argc, char** argv) {
     return 2;
   }
   Setup setup;
-  setup.applicationAvailable();
   QQuickView view;
   setup.qmlEngineAvailable(view.engine());
   view.setInitialProperties({{QStringLiteral("theme"), argc > 4 ? QString::fromLatin1(argv[4]) : QString("light")},

@@ -1,23 +1,24 @@
 #pragma once
 
 #include <QFile>
-#include <QGuiApplication>
-#include <QLocale>
 #include <QObject>
 #include <QQmlContext>
 #include <QQmlEngine>
+#include <QTemporaryDir>
 
-/// What the Qt Quick Tests and the gallery need in an engine: our modules, the tokens, an English locale.
+/// What the Qt Quick Tests and the gallery need in an engine: our modules, the tokens, a scratch folder.
 class Setup : public QObject {
   Q_OBJECT
 
 public slots:
-  void applicationAvailable() { QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates)); }
-
   void qmlEngineAvailable(QQmlEngine* engine) {
     engine->addImportPath(QStringLiteral("qrc:/qt/qml"));
     QFile tokens(QStringLiteral(COLIBRI_TOKENS));
     const QString text = tokens.open(QIODevice::ReadOnly) ? QString::fromUtf8(tokens.readAll()) : QString();
     engine->rootContext()->setContextProperty(QStringLiteral("tokensJson"), text);
+    engine->rootContext()->setContextProperty(QStringLiteral("scratchFolder"), m_scratch.path());
   }
+
+private:
+  QTemporaryDir m_scratch;
 };

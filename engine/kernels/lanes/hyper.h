@@ -43,12 +43,13 @@ inline void hcHeadSplit(const float* u, const float* base, float scale, float ep
   storePartial(pre, sigmoid(fma(loadPartial(u, 4), broadcast(scale), loadPartial(base, 4))) + broadcast(eps), 4);
 }
 
+/// Products are rounded before they are added, and the update is added last, as the released code's tensors are.
 inline void hcCollapse(const float* streams, const float* pre, int d, float* y) {
   for (int i = 0; i < d; i += 16) {
     const int count = d - i;
     F32x16 sum = broadcast(pre[0]) * loadUpTo(streams + i, count);
     for (int j = 1; j < 4; ++j) {
-      sum = fma(broadcast(pre[j]), loadUpTo(streams + static_cast<std::ptrdiff_t>(j) * d + i, count), sum);
+      sum = sum + broadcast(pre[j]) * loadUpTo(streams + static_cast<std::ptrdiff_t>(j) * d + i, count);
     }
     storeUpTo(y + i, sum, count);
   }
@@ -61,9 +62,9 @@ inline void hcExpand(const float* f, const float* post, const float* comb, const
     F32x16 sources[4];
     for (int j = 0; j < 4; ++j) sources[j] = loadUpTo(streams + static_cast<std::ptrdiff_t>(j) * d + i, count);
     for (int k = 0; k < 4; ++k) {
-      F32x16 sum = broadcast(post[k]) * update;
-      for (int j = 0; j < 4; ++j) sum = fma(broadcast(comb[4 * j + k]), sources[j], sum);
-      storeUpTo(out + static_cast<std::ptrdiff_t>(k) * d + i, sum, count);
+      F32x16 sum = broadcast(comb[k]) * sources[0];
+      for (int j = 1; j < 4; ++j) sum = sum + broadcast(comb[4 * j + k]) * sources[j];
+      storeUpTo(out + static_cast<std::ptrdiff_t>(k) * d + i, broadcast(post[k]) * update + sum, count);
     }
   }
 }

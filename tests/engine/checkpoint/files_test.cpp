@@ -175,7 +175,9 @@ TEST(ShardSet, OddKindsOfFilesNeitherHangNorLoad) {
     writeTwoShards(folder.path());
     const fs::path victim = folder.path() / "m-2.safetensors";
     fs::remove(victim);
-    if (kind == "fifo") ASSERT_EQ(::mkfifo(victim.c_str(), 0600), 0);
+    if (kind == "fifo") {
+      ASSERT_EQ(::mkfifo(victim.c_str(), 0600), 0);
+    }
     if (kind == "folder") fs::create_directory(victim);
     if (kind == "device") fs::create_symlink("/dev/zero", victim);
     EXPECT_EQ(openError(folder.path()), "missing_shard") << kind;

@@ -68,7 +68,9 @@ protected:
     EXPECT_TRUE(summary) << summary.status().message();
     if (summary) {
       EXPECT_EQ(summary->ok, errors == 0);
-      if (errors < 100) EXPECT_EQ(summary->errors, errors);  // beyond, findings are summed up
+      if (errors < 100) {
+        EXPECT_EQ(summary->errors, errors);  // beyond, findings are summed up
+      }
       m_summary = *summary;
     }
     return codes;
@@ -401,7 +403,7 @@ TEST(RealGeometry, TotalsOfBothReleases) {
     EXPECT_EQ(info->bytes.embedding, 1059061760U);
     EXPECT_EQ(info->bytes.head, 1059061760U);
     EXPECT_EQ(info->bytes.dense, 6727835868U);
-    EXPECT_EQ(info->bytes.routedExperts, 43U * 3422552064U);
+    EXPECT_EQ(info->bytes.routedExperts, 43 * std::uint64_t{3422552064});
     EXPECT_EQ(info->bytes.routedExperts + info->bytes.engram + info->bytes.dense + info->bytes.embedding +
                   info->bytes.head + info->bytes.draft + info->bytes.vision,
               info->bytes.total);

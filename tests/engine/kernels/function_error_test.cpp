@@ -136,7 +136,7 @@ TEST(FunctionError, Silu) {
     double worst = 0;
     for (std::size_t i = 0; i < y.size(); ++i)
       worst = std::max(worst, ulps(y[i], exact(static_cast<double>(arguments[i]))));
-    EXPECT_LE(worst, 3.0);
+    EXPECT_LE(worst, 2.5);
   }
 }
 

@@ -115,6 +115,7 @@ TEST(TokenizerText, DecodingReplacesMaximalSubparts) {
   EXPECT_EQ(decode("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");            // a surrogate is never started
   EXPECT_EQ(decode("\xC0\x80\xFE"), "\uFFFD\uFFFD\uFFFD");            // overlong, impossible
   EXPECT_EQ(decode("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond U+10FFFF
+  EXPECT_EQ(decode("\xE0\x80\x80"), "\uFFFD\uFFFD\uFFFD");            // overlong in three bytes
   EXPECT_EQ(decode("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), "\uFFFD\uFFFD\uFFFD\uFFFD\x41");
 }
 

@@ -61,6 +61,8 @@ TestCase {
         same(Format.speed(2.44), "2.4 tokens/s")
         same(Format.speed(0.9249), "0.92 tokens/s")
         same(Format.speedRange(2.13, 2.77), "2.1–2.8 tokens/s")
+        same(Format.speedRange(2.19, 2.71), "2.1–2.8 tokens/s")
+        same(Format.durationRange(35.9, 44.1), "35–45 s")
         same(Format.durationRange(35, 44.9), "35–45 s")
         same(Format.durationRange(20, 179), "20 s–3.0 min")
         same(Format.duration(168.6), "168.6 s")

@@ -112,8 +112,9 @@ TestCase {
         compare(Theme.variant, Theme.appearance.dark ? "dark" : "light")
     }
     function test_fontsAreBundled() {
-        for (const font of Theme.fonts)
-            compare(font.status, FontLoader.Ready, String(font.source))
+        compare(Theme.fonts.length, 5)
+        for (let index = 0; index < Theme.fonts.length; ++index)
+            compare(Theme.fonts[index].status, FontLoader.Ready, String(Theme.fonts[index].source))
         for (const figure of "0123456789") {
             metrics.text = figure
             compare(metrics.advanceWidth, zero.advanceWidth, "figure " + figure + " is as wide as 0")
