@@ -74,6 +74,12 @@ void EngineStatus::show(const Figures& figures) {
   emit figuresChanged();
 }
 
+void EngineStatus::setModelName(const QString& name) {
+  if (m_modelName == name || m_state == QLatin1String("none")) return;
+  m_modelName = name;
+  emit stateChanged();
+}
+
 void EngineStatus::setState(const QString& state, const QString& text) {
   m_state = state;
   m_stateText = text;

@@ -43,6 +43,9 @@ public:
   [[nodiscard]] double memoryBytes() const { return m_memoryBytes; }
   [[nodiscard]] double memoryBudgetBytes() const { return m_memoryBudgetBytes; }
 
+  /// The name to show instead of the folder's.
+  void setModelName(const QString& name);
+
   /// Fixed figures, for pictures without an engine.
   struct Figures {
     QString modelName;

@@ -19,7 +19,7 @@ ModelService::ModelService(EngineThread* engine, DemoModelFinder findDemo, Engin
   connect(engine, &EngineThread::loaded, this, [this](quint64 id, const LoadedModel& model) {
     if (id != m_command) return;
     m_model = model;
-    m_name = QString::fromStdString(model.summary.name);
+    if (!m_isDemo) m_name = QString::fromStdString(model.summary.name);
     m_state = State::kReady;
     emit changed();
   });
@@ -80,8 +80,9 @@ void ModelService::fail(const Failure& failure) {
   emit changed();
 }
 
-void ModelService::show(const QString& name, const LoadedModel& model) {
-  m_name = name;
+void ModelService::show(const QString& folder, const LoadedModel& model) {
+  m_folder = folder;
+  m_name = QString::fromStdString(model.summary.name);
   m_model = model;
   m_state = State::kReady;
   emit changed();

@@ -48,7 +48,7 @@ public:
   [[nodiscard]] quint64 totalBytes() const { return m_totalBytes; }
 
   /// A loaded model without an engine, for pictures.
-  void show(const QString& name, const LoadedModel& model);
+  void show(const QString& folder, const LoadedModel& model);
 
 signals:
   void changed();

@@ -20,8 +20,11 @@ Answer finishedAnswer() {
 
 void say(ConversationModel& rows, const QString& reasoning, const QString& content) {
   AnswerPiece piece;
-  piece.reasoning = reasoning;
-  if (!reasoning.isEmpty()) rows.append(piece, 18);
+  // 43 tokens, the first of which brings the text.
+  for (int token = 0; token < 43 && !reasoning.isEmpty(); ++token) {
+    piece.reasoning = token == 0 ? reasoning : QStringLiteral(" ");
+    rows.append(piece, 18);
+  }
   piece = AnswerPiece();
   piece.content = content;
   rows.append(piece, 18);
@@ -68,7 +71,7 @@ FolderReport folderReport() {
 }  // namespace
 
 void showDemoScene(Program& program) {
-  program.models().show(QStringLiteral("V4.1 Flash"), loadedModel());
+  program.models().show(QStringLiteral("/data/models/DeepSeek-V4.1-Flash"), loadedModel());
   program.modelsPage().show(folderReport());
 
   EngineStatus::Figures figures;

@@ -4,11 +4,16 @@
 #include "modes.h"
 #include "version.h"
 
+#include <QDir>
 #include <QGuiApplication>
 #include <QIcon>
 #include <QQuickStyle>
 #include <QtQml/qqmlextensionplugin.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 
@@ -32,8 +37,16 @@ bool needsNoDisplay(ProgramMode mode) {
   return mode == ProgramMode::kScreenshot || mode == ProgramMode::kAsk || mode == ProgramMode::kSelfTest;
 }
 
+/// Without a session (containers, cron) Qt would choose this folder too, and warn about it.
+void provideRuntimeFolder() {
+  if (!qEnvironmentVariableIsEmpty("XDG_RUNTIME_DIR")) return;
+  const QByteArray folder = QDir::tempPath().toLocal8Bit() + "/colibri-runtime-" + QByteArray::number(getuid());
+  if (mkdir(folder.constData(), S_IRWXU) == 0 || errno == EEXIST) qputenv("XDG_RUNTIME_DIR", folder);
+}
+
 /// Settings of Qt that have to be made before there is an application.
 void prepareEnvironment(const ProgramOptions& options) {
+  provideRuntimeFolder();
   if (needsNoDisplay(options.mode) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qputenv("QT_QUICK_BACKEND", "software");

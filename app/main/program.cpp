@@ -43,7 +43,9 @@ Program::Program(const ProgramOptions& options)
       m_status(&m_engineThread),
       m_models(&m_engineThread, demoModel, engineOptions),
       m_chat(&m_engineThread, &m_models),
-      m_modelsPage(&m_models) {}
+      m_modelsPage(&m_models) {
+  QObject::connect(&m_models, &ModelService::changed, &m_status, [this] { m_status.setModelName(m_models.name()); });
+}
 
 bool Program::createWindow() {
   m_qml.setNetworkAccessManagerFactory(&m_network);

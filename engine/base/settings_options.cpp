@@ -62,7 +62,8 @@ void Settings::adoptPlan(const EnginePlan& plan) {
   if (plan.prefillChunk > 0) adopt(Setting::kPrefillChunk, static_cast<std::int64_t>(plan.prefillChunk));
   if (plan.prefillSegment > 0) adopt(Setting::kPrefillSegment, static_cast<std::int64_t>(plan.prefillSegment));
   if (plan.queueDepth > 0) adopt(Setting::kQueueDepth, static_cast<std::int64_t>(plan.queueDepth));
-  if (!plan.isa.empty()) adopt(Setting::kIsa, plan.isa);
+  // "avx512-vnni" is a variant of the choice "avx512".
+  if (!plan.isa.empty()) adopt(Setting::kIsa, plan.isa.substr(0, plan.isa.find('-')));
   if (!plan.io.empty()) adopt(Setting::kIo, plan.io);
 }
 

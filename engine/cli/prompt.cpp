@@ -10,16 +10,22 @@ constexpr std::size_t kMaxMessagesBytes = std::size_t{256} << 20;
 /// The request in a messages file, with what the command line says on top.
 Result<std::string> requestText(Console& console, const std::string& file, const Settings& settings) {
   COLIBRI_ASSIGN_OR_RETURN(std::string text, readInput(console, file, kMaxMessagesBytes));
-  if (!settings.isGiven(Setting::kThink)) return text;
-  // Keys keep their order: schemas are part of the prompt byte for byte.
-  OrderedJson request = OrderedJson::parse(text, nullptr, false);
-  if (request.is_array()) request = OrderedJson{{"messages", std::move(request)}};
-  if (!request.is_object()) return text;
+  const OrderedJson request = OrderedJson::parse(text, nullptr, false);
+  const bool isList = request.is_array();
+  if (!isList && (!request.is_object() || request.empty())) return text;
+  // What the file says about reasoning counts, unless --think was given.
+  const bool given = settings.isGiven(Setting::kThink);
+  if (!isList && !given && request.contains("thinking")) return text;
   const ChatOptions chat = chatOptions(settings);
-  request["thinking"] = chat.thinking;
-  request.erase("reasoning_effort");
-  if (!chat.effort.empty()) request["reasoning_effort"] = chat.effort;
-  return jsonText(request);
+  OrderedJson more{{"thinking", chat.thinking}};
+  if (!chat.effort.empty() || (given && request.contains("reasoning_effort"))) {
+    more["reasoning_effort"] = chat.effort.empty() ? OrderedJson(nullptr) : OrderedJson(chat.effort);
+  }
+  // Spliced in as text, where the last value of a key counts: numbers in tool schemas must keep their digits.
+  if (isList) text = "{\"messages\":" + text + "}";
+  const std::string keys = jsonText(more);
+  text.erase(text.rfind('}'));
+  return text + "," + keys.substr(1);
 }
 
 }  // namespace

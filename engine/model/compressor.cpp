@@ -9,7 +9,7 @@
 namespace colibri {
 namespace {
 
-constexpr int kMostRows = 256;
+constexpr int kMostRows = 1024;   // ModelConfig refuses longer blocks
 
 // Pools the state's rows into one entry: with overlap the earlier block gives its first half, this block its second.
 void poolEntry(const ModelContext& model, const LayerSpec& spec, const CompressorState& state, int width, float* entry) {

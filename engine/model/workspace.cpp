@@ -55,7 +55,7 @@ std::uint64_t Workspace::carve(std::byte* base, const ModelConfig& c, const Laye
   carver.take(attended, n * heads);
   carver.take(grouped, n * c.oGroups * c.oLoraRank);
   carver.take(window, (static_cast<std::size_t>(c.slidingWindow) - 1 + n) * c.headDim);
-  const auto widest = static_cast<std::size_t>(2 * std::max(c.headDim, c.indexHeadDim));
+  const auto widest = 2 * static_cast<std::size_t>(std::max(c.headDim, c.indexHeadDim));
   carver.take(compressValues, n * widest);
   carver.take(compressScores, n * widest);
   carver.take(indexQuery, n * c.indexHeads * c.indexHeadDim);

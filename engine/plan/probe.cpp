@@ -160,6 +160,8 @@ std::string mountedDevice(const fs::path& folder) {
 std::string driveKind(const std::string& device) {
   if (device.empty()) return "unknown";
   std::error_code error;
+  // A virtual drive says nothing true about what is behind it (it often claims to rotate).
+  if (device.compare(0, 2, "vd") == 0 || device.compare(0, 3, "xvd") == 0) return "virtual";
   fs::path entry = fs::canonical(fs::path("/sys/class/block") / device, error);
   if (error) return "unknown";
   if (fs::exists(entry / "partition", error)) entry = entry.parent_path();

@@ -30,7 +30,7 @@ struct FileSystemProbe {
   std::filesystem::path path;
   std::string type;    ///< "ext4", "tmpfs", … or "0x…" when unknown
   std::string device;  ///< block device name, empty when there is none
-  std::string kind;    ///< "nvme", "ssd", "hdd", "network", "memory" or "unknown"
+  std::string kind;    ///< "nvme", "ssd", "hdd", "virtual", "network", "memory" or "unknown"
   std::uint64_t freeBytes = 0;
   std::string warning;  ///< why reading experts from here is a problem; empty when it is not
 };

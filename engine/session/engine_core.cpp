@@ -36,6 +36,18 @@ Status positive(std::optional<int> value, std::string_view flag) {
   return Status(Code::kUsage, "out_of_range", std::string(flag) + " must be at least 1.");
 }
 
+// Shapes that a legal config can have and the kernels cannot.
+Status checkShapes(const ModelConfig& c) {
+  const auto refuse = [](const std::string& what) {
+    return Status(Code::kCheckpoint, "unsupported_model", "This checkpoint has " + what + ", which this build cannot compute.");
+  };
+  if (c.hcMult != 4) return refuse(std::to_string(c.hcMult) + " residual streams (hc_mult; 4 is supported)");
+  if (c.headDim % kLanes != 0) return refuse("a head_dim of " + std::to_string(c.headDim) + " (a multiple of 16 is needed)");
+  if (c.indexHeadDim > 256) return refuse("an index_head_dim of " + std::to_string(c.indexHeadDim) + " (256 at most)");
+  if (c.ropeDim > 512) return refuse("a qk_rope_head_dim of " + std::to_string(c.ropeDim) + " (512 at most)");
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options,
@@ -75,6 +87,7 @@ Status EngineCore::readModel() {
                   "This build computes DeepSeek V4 checkpoints; " + m_config.modelType +
                       " is recognised, but cannot be run yet. `coli info`, `tokenize` and `render` work with it.");
   }
+  COLIBRI_RETURN_IF_ERROR(checkShapes(m_config));
   if (m_options.context > m_config.maxPositions) {
     return Status(Code::kUnavailable, "context_too_long",
                   "--ctx " + std::to_string(m_options.context) + " is more than this model's limit of " +

@@ -11,11 +11,16 @@ Item {
     signal copyRequested()
 
     readonly property var split: Theme.tables.timeSplit.map(part => Object.assign({}, part, {
-        value: facts.split[part.key], text: Format.duration(facts.split[part.key])
+        value: facts.split[part.key], text: words(facts.split[part.key])
     }))
     readonly property bool unfolded: latest || pointer.hovered || copy.activeFocus
 
     implicitHeight: column.implicitHeight
+
+    // A small model's times would all be 0.0 s.
+    function words(seconds: real) : string {
+        return seconds < 1 ? qsTr("%1\u00a0ms").arg(Format.count(Math.round(1000 * seconds))) : Format.duration(seconds)
+    }
 
     HoverHandler {
         id: pointer
@@ -42,8 +47,8 @@ Item {
                 Label {
                     text: (footer.facts.tokensPerSecond > 0 ? " · " : "") + [
                         Format.counted(footer.facts.tokens, qsTr("token"), qsTr("tokens")),
-                        qsTr("first token after %1").arg(Format.duration(footer.facts.firstTokenSeconds)),
-                        qsTr("%1 in all").arg(Format.duration(footer.facts.totalSeconds)),
+                        qsTr("first token after %1").arg(footer.words(footer.facts.firstTokenSeconds)),
+                        qsTr("%1 in all").arg(footer.words(footer.facts.totalSeconds)),
                         footer.facts.finish
                     ].join(" · ")
                     role: Theme.type.caption

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Chat
 import Colibri.Ui
 
 // Title of the chat, the model that answers, how full its context is, and a new chat.

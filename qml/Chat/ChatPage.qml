@@ -1,4 +1,5 @@
 import QtQuick
+import Colibri.Chat
 import Colibri.Ui
 
 // The chat: messages, the composer, and before a model is loaded, how to begin.

@@ -1,6 +1,7 @@
 import QtQuick
 import QtQuick.Templates as T
 import Colibri.Ui
+import "markup.js" as Markup
 
 // Code in mono with its language and Copy. It scrolls sideways and never wraps; long code is folded.
 Rectangle {
@@ -32,7 +33,7 @@ Rectangle {
             x: Theme.space.s3
             anchors.verticalCenter: parent.verticalCenter
             width: copy.x - x - Theme.space.s2
-            text: block.language.length > 0 ? block.language : qsTr("Code")
+            text: block.language.length > 0 ? Markup.languageName(block.language) : qsTr("Code")
             role: Theme.type.caption
             color: Theme.text2
             elide: Text.ElideRight

@@ -1,6 +1,7 @@
 import QtQuick
 import QtQuick.Layouts
 import QtQuick.Templates as T
+import Colibri.Chat
 import Colibri.Ui
 
 // Where a message is written. Enter sends, Shift+Enter starts a line; while answering, Stop stands in Send's place.

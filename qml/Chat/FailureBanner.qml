@@ -1,4 +1,5 @@
 import QtQuick
+import Colibri.Chat
 import Colibri.Ui
 
 // What happened, why and what to do, with a button named after the deed.

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Chat
 import Colibri.Ui
 
 // Nothing is loaded: the demo model is one click away, a folder of one's own two.

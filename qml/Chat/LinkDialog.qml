@@ -1,4 +1,5 @@
 import QtQuick
+import Colibri.Chat
 import Colibri.Ui
 
 // Shows the whole address before anything is opened. What a model wrote is never opened by itself.

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Chat
 import Colibri.Ui
 
 // A model is being loaded: which, how far, how to stop.

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Templates as T
+import Colibri.Chat
 import Colibri.Ui
 
 // The chat's rows. It stays at the end while an answer grows, until the user scrolls up.

@@ -1,4 +1,5 @@
 import QtQuick
+import Colibri.Chat
 import Colibri.Ui
 
 // One row of the chat: chooses what shows its kind and keeps it in the reading column.

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Chat
 import Colibri.Ui
 
 // Stands where the answer will be while the prompt is read.

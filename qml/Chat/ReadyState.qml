@@ -1,4 +1,5 @@
 import QtQuick
+import Colibri.Chat
 import Colibri.Ui
 
 // A model is loaded and nothing has been asked: a first question is one click away.

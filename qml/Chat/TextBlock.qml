@@ -53,7 +53,7 @@ Item {
         id: growing
 
         Label {
-            text: block.markup + (block.caret ? '<font color="' + Theme.accent + '">\u2588</font>' : "")
+            text: block.markup + (block.caret ? '<font color="' + Theme.accent + '">\u258D</font>' : "")
             textFormat: Text.StyledText
             role: block.role
             color: block.ink

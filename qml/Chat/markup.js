@@ -11,3 +11,14 @@ function richText(markup, lineHeight, codeFamily, codeSize, linkColor) {
             .replace(/<del>/g, "<s>").replace(/<\/del>/g, "</s>")
         + "</p>"
 }
+
+// The word after a fence as a name: "rust" is Rust, "cpp" is C++.
+function languageName(word) {
+    const names = {
+        cpp: "C++", cxx: "C++", csharp: "C#", js: "JavaScript", javascript: "JavaScript", ts: "TypeScript",
+        typescript: "TypeScript", py: "Python", sh: "Shell", bash: "Bash", json: "JSON", html: "HTML", css: "CSS",
+        sql: "SQL", yaml: "YAML", yml: "YAML", toml: "TOML", xml: "XML", qml: "QML", cmake: "CMake", md: "Markdown"
+    }
+    const lower = word.toLowerCase()
+    return names[lower] || word.charAt(0).toUpperCase() + word.slice(1)
+}

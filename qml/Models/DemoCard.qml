@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Models
 import Colibri.Ui
 
 // The model that comes with the app.

@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Models
 import Colibri.Ui
 
 // What was found in a folder, in words: the verdict, facts, findings with what to do, and Load.

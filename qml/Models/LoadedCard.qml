@@ -1,5 +1,6 @@
 import QtQuick
 import QtQuick.Layouts
+import Colibri.Models
 import Colibri.Ui
 
 // The model that is loaded or being loaded, with its facts.
@@ -95,7 +96,7 @@ Card {
                 objectName: "chatButton"
                 visible: card.ready
                 compact: true
-                kind: Button.Primary
+                kind: card.models.checkState === ModelsViewModel.NothingChecked ? Button.Primary : Button.Normal
                 iconName: "chat"
                 text: qsTr("Chat")
                 onClicked: card.chatRequested()

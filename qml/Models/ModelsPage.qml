@@ -2,6 +2,7 @@ import QtQuick
 import QtQuick.Dialogs
 import QtQuick.Layouts
 import QtQuick.Templates as T
+import Colibri.Models
 import Colibri.Ui
 
 // The model that is loaded, the demo, and a folder of one's own with what was found in it.

@@ -101,12 +101,19 @@ TEST(Run, SettingsOfExecutionNeverChangeTheAnswer) {
 
 TEST(Run, TokensFileAndMessagesFileGiveTheSamePrompt) {
   Cli coli;
-  coli.input = R"([{"role":"user","content":"Hello"}])";
+  coli.input = R"({"messages":[{"role":"user","content":"Hello"}],"thinking":false})";
   const OrderedJson rendered = coli({"render", "--messages", "-", "--json"}).json();
   const OrderedJson expected =
       events(coli({"run", "--prompt", "Hello", "--json", "--max-tokens", "6"}), "done").at(0).at("tokens");
   EXPECT_EQ(events(coli({"run", "--messages", "-", "--json", "--max-tokens", "6"}), "done").at(0).at("tokens"),
             expected);
+  coli.input = R"([{"role":"user","content":"Hello"}])";
+  EXPECT_EQ(events(coli({"run", "--messages", "-", "--json", "--max-tokens", "6"}), "done").at(0).at("tokens"),
+            expected);
+  coli.input = R"({"messages":[{"role":"user","content":"Hello"}],"thinking":true,"reasoning_effort":"high"})";
+  const CliResult overruled = coli({"run", "--messages", "-", "--json", "--max-tokens", "6", "--think", "off"});
+  ASSERT_EQ(overruled.code, 0) << overruled.err;
+  EXPECT_EQ(events(overruled, "done").at(0).at("tokens"), expected);
   const Scratch scratch;
   const std::string file = scratch.write("tokens.json", rendered.at("tokens").dump());
   EXPECT_EQ(events(coli({"run", "--tokens", file, "--json", "--max-tokens", "6"}), "done").at(0).at("tokens"),
@@ -136,7 +143,7 @@ TEST(Run, StopEndsBeforeTheTextAndRepeatUsesTheSeeds) {
   EXPECT_EQ(cut.at("finish_reason"), "stop");
 
   const std::vector<std::string> sampled{"run",           "--prompt", "Tell me something", "--json",
-                                         "--temperature", "1.5",      "--max-tokens",      "12"};
+                                         "--temperature", "5",        "--max-tokens",      "12"};
   std::vector<std::string> repeated = sampled;
   repeated.insert(repeated.end(), {"--repeat", "3", "--seed", "5"});
   const CliResult all = coli(repeated);
@@ -173,7 +180,7 @@ TEST(Run, HostileInputHasItsExitCode) {
   EXPECT_EQ(coli({"run", "--prompt", "Hello", "--ctx", "999999", "--json"}).code, 2);
   EXPECT_EQ(coli({"run", scratch.path("absent"), "--prompt", "a", "--json"}).code, 3);
   expectError(coli({"run", "--prompt", "a", "--ram", "2M", "--json"}), 4, "memory_budget");
-  expectError(coli({"run", "--prompt", "a", "--ram", "60M", "--cache-experts", "160", "--ctx", "4096", "--json"}), 4,
+  expectError(coli({"run", "--prompt", "a", "--ram", "45M", "--cache-experts", "160", "--ctx", "4096", "--json"}), 4,
               "memory_budget");
   coli.environment["COLIBRI_DEMO_MODEL"] = scratch.path("absent");
   expectError(coli({"run", "--prompt", "a", "--json"}), 3, "missing_demo_model");

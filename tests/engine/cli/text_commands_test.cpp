@@ -38,7 +38,7 @@ TEST(TextCommands, TokenizeReadsFilesLinesAndStandardInput) {
 
 TEST(TextCommands, RenderGivesTheExactPrompt) {
   Cli coli;
-  coli.input = R"([{"role":"user","content":"Hi"}])";
+  coli.input = R"({"messages":[{"role":"user","content":"Hi"}],"thinking":false})";
   const std::string expected = "<｜begin▁of▁sentence｜><｜User｜>Hi<｜Assistant｜></think>";
   EXPECT_EQ(coli({"render", "--messages", "-"}).out, expected);
   const OrderedJson json = coli({"render", "--messages", "-", "--json"}).json();

@@ -31,7 +31,6 @@ TEST(Usage, MistakesAreOneSentenceAndExitTwo) {
                                              {"dance"},
                                              {"run"},
                                              {"run", "--prompt", "a", "--tokens", "b"},
-                                             {"run", "--prompt"},
                                              {"run", "--prompt", "a", "--ctx", "0"},
                                              {"run", "--prompt", "a", "--top-p", "2"},
                                              {"run", "--prompt", "a", "--temperature", "hot"},

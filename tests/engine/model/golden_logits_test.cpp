@@ -164,7 +164,9 @@ TEST_P(GoldenLogits, Fp32TracesRoutersAndIndexerMatch) {
   if (fixture.name() != "april") {
     EXPECT_GT(compared, 0);
   }
-  EXPECT_GT(indexed, 0);
+  // Only the fixtures with long prompts store what the indexer chose.
+  const bool storesIndex = fixture.name() == "long" || fixture.name() == "edge" || fixture.name() == "yarn";
+  EXPECT_EQ(indexed > 0, storesIndex);
 }
 
 // April's vendor values are of the first release's kernels (no e4m3 window, shared expert unclamped), so not of this engine.

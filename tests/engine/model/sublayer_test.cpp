@@ -68,15 +68,11 @@ TEST_P(Sublayer, MatchesTheReferenceWithinOneStep) {
              fixture.tensors().tensor(base + "attn_in").floats().data(), out.data());
       std::vector<float> caseSteps;
       addSteps(out.data(), fixture.tensors().tensor(base + "attn_out").floats(), n, c.hiddenSize, caseSteps);
-      std::printf("%s/%s layer %d attn: median %.2f worst %.2f\n", GetParam().c_str(), golden.name.c_str(), layer,
-                  quantile(caseSteps, 0.5), quantile(caseSteps, 1));
       attnSteps.insert(attnSteps.end(), caseSteps.begin(), caseSteps.end());
       const std::vector<float> ffnIn = fixture.tensors().tensor(base + "ffn_in").floats();
       ASSERT_TRUE(mixExperts(model, pass, layer, ffnIn.data(), out.data()).isOk());
       caseSteps.clear();
       addSteps(out.data(), fixture.tensors().tensor(base + "ffn_out").floats(), n, c.hiddenSize, caseSteps);
-      std::printf("%s/%s layer %d ffn: median %.2f worst %.2f\n", GetParam().c_str(), golden.name.c_str(), layer,
-                  quantile(caseSteps, 0.5), quantile(caseSteps, 1));
       ffnSteps.insert(ffnSteps.end(), caseSteps.begin(), caseSteps.end());
       const auto ids = fixture.tensors().tensor(base + "router_ids").as<std::int32_t>();
       for (int row = 0; row < n; ++row) {

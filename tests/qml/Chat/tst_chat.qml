@@ -223,7 +223,7 @@ Item {
             tryCompare(answered, "count", 1)
             tryVerify(() => words().includes("int x;"))
             verify(words().includes("Some bold <b>text</b>"))
-            verify(words().includes("cpp"))
+            verify(words().includes("C++"))
             compare(fake.chat.rows.count, 8)
         }
 
