@@ -42,6 +42,8 @@ std::string sha256Hex(std::span<const std::byte> bytes) {
   return hash.finishHex();
 }
 
-std::string shortHash(std::span<const std::byte> bytes) { return sha256Hex(bytes).substr(0, 16); }
+std::string shortHash(std::span<const std::byte> bytes) {
+  return sha256Hex(bytes).substr(0, 16);
+}
 
 }  // namespace colibri

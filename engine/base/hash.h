@@ -11,7 +11,7 @@ namespace colibri {
 
 /// Incremental SHA-256 (libcrypto).
 class Sha256 {
- public:
+public:
   Sha256();
   ~Sha256();
   Sha256(Sha256&&) noexcept;
@@ -20,7 +20,7 @@ class Sha256 {
   /// Lower-case hex of the digest; the object is finished afterwards.
   [[nodiscard]] std::string finishHex();
 
- private:
+private:
   struct State;
   std::unique_ptr<State> m_state;
 };

@@ -11,7 +11,7 @@ namespace {
 
 // Walks the text once without building anything, so that a hostile file is refused before it costs memory.
 class Guard : public nlohmann::json_sax<Json> {
- public:
+public:
   explicit Guard(int maxDepth) : m_maxDepth(maxDepth) {}
 
   bool null() override { return true; }
@@ -47,7 +47,7 @@ class Guard : public nlohmann::json_sax<Json> {
   }
   [[nodiscard]] const std::string& error() const { return m_error; }
 
- private:
+private:
   bool enter() {
     if (++m_depth <= m_maxDepth) return true;
     m_error = "nested deeper than " + std::to_string(m_maxDepth) + " levels";
@@ -91,8 +91,9 @@ Result<std::string> readFile(const std::filesystem::path& path, std::size_t maxB
   const auto size = std::filesystem::file_size(path, error);
   if (error) return Status(Code::kIo, "read_failed", path.string() + " cannot be read: " + error.message() + ".");
   if (size > maxBytes) {
-    return Status(Code::kIo, "file_too_large", path.string() + " has " + std::to_string(size) +
-                                                   " bytes; more than " + std::to_string(maxBytes) + " is not expected.");
+    return Status(Code::kIo, "file_too_large",
+                  path.string() + " has " + std::to_string(size) + " bytes; more than " + std::to_string(maxBytes) +
+                      " is not expected.");
   }
   std::ifstream in(path, std::ios::binary);
   std::string bytes(static_cast<std::size_t>(size), '\0');

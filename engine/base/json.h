@@ -1,15 +1,15 @@
 #pragma once
 // Strict JSON reading for files from strangers: bounded size and depth, no duplicate keys, errors in words.
 
+#include "base/json_fwd.h"
 #include <colibri/status.h>
+
+#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include "base/json_fwd.h"
 
 namespace colibri {
 
@@ -22,7 +22,8 @@ struct JsonLimits {
 /// `what` names the source in the message ("config.json"); errors are kCheckpoint with id `id`.
 Result<Json> parseJson(std::string_view text, std::string_view what, std::string_view id, JsonLimits limits = {});
 
-/// Whole file as bytes; kIo or kCheckpoint ("missing_…" is the caller's to word) when it is absent, no file, or too large.
+/// Whole file as bytes; kIo or kCheckpoint ("missing_…" is the caller's to word) when it is absent, no file, or too
+/// large.
 Result<std::string> readFile(const std::filesystem::path& path, std::size_t maxBytes);
 
 }  // namespace colibri

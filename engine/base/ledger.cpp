@@ -4,18 +4,30 @@ namespace colibri {
 
 std::string_view memoryTagName(MemoryTag tag) {
   switch (tag) {
-    case MemoryTag::kDense: return "dense";
-    case MemoryTag::kHead: return "head";
-    case MemoryTag::kVision: return "vision";
-    case MemoryTag::kDraft: return "draft";
-    case MemoryTag::kKv: return "kv";
-    case MemoryTag::kScratch: return "scratch";
-    case MemoryTag::kPinned: return "pinned";
-    case MemoryTag::kEngramCache: return "engram_cache";
-    case MemoryTag::kExpertCache: return "expert_cache";
-    case MemoryTag::kCheckpoints: return "checkpoints";
-    case MemoryTag::kReserve: return "reserve";
-    case MemoryTag::kCount: break;
+    case MemoryTag::kDense:
+      return "dense";
+    case MemoryTag::kHead:
+      return "head";
+    case MemoryTag::kVision:
+      return "vision";
+    case MemoryTag::kDraft:
+      return "draft";
+    case MemoryTag::kKv:
+      return "kv";
+    case MemoryTag::kScratch:
+      return "scratch";
+    case MemoryTag::kPinned:
+      return "pinned";
+    case MemoryTag::kEngramCache:
+      return "engram_cache";
+    case MemoryTag::kExpertCache:
+      return "expert_cache";
+    case MemoryTag::kCheckpoints:
+      return "checkpoints";
+    case MemoryTag::kReserve:
+      return "reserve";
+    case MemoryTag::kCount:
+      break;
   }
   return "unknown";
 }

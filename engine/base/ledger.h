@@ -15,14 +15,14 @@ namespace colibri {
 
 /// Counts bytes held per tag. Thread-safe; the engine owns one.
 class Ledger {
- public:
+public:
   void add(MemoryTag tag, std::int64_t bytes);
   [[nodiscard]] std::int64_t bytes(MemoryTag tag) const;
   [[nodiscard]] std::int64_t total() const;
   /// Highest total so far.
   [[nodiscard]] std::int64_t peak() const { return m_peak.load(std::memory_order_relaxed); }
 
- private:
+private:
   std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(MemoryTag::kCount)> m_bytes{};
   std::atomic<std::int64_t> m_peak{0};
 };

@@ -8,7 +8,9 @@
 namespace colibri {
 
 /// bfloat16 bits to fp32 (exact).
-inline float bf16ToFloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+inline float bf16ToFloat(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 /// fp32 to bfloat16, round to nearest even; NaN stays NaN.
 inline std::uint16_t floatToBf16(float value) {

@@ -1,5 +1,5 @@
-#include "checkpoint/expected_tensors.h"
 #include "base/json.h"
+#include "checkpoint/expected_tensors.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/model_id.h"
 #include "checkpoint/shard_set.h"

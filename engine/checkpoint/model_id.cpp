@@ -1,7 +1,7 @@
 #include "checkpoint/model_id.h"
 
-#include "base/json.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "checkpoint/model_config.h"
 
 #include <cstring>

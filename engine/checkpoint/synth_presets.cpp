@@ -1,8 +1,8 @@
 #include "checkpoint/synth_presets.h"
 
-#include <algorithm>
-
 #include "base/json.h"
+
+#include <algorithm>
 
 namespace colibri {
 namespace {

@@ -1,10 +1,9 @@
+#include "base/json.h"
 #include "checkpoint/synth_presets.h"
 
 #include <array>
 #include <string>
 #include <string_view>
-
-#include "base/json.h"
 
 namespace colibri {
 namespace {

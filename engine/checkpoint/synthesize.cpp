@@ -1,5 +1,5 @@
-#include "checkpoint/index_file.h"
 #include "base/json.h"
+#include "checkpoint/index_file.h"
 #include "checkpoint/json_cursor.h"
 #include "checkpoint/synth_presets.h"
 #include "checkpoint/synth_values.h"

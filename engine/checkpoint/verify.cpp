@@ -1,5 +1,5 @@
-#include "checkpoint/expected_tensors.h"
 #include "base/json.h"
+#include "checkpoint/expected_tensors.h"
 #include "checkpoint/finding_reporter.h"
 #include "checkpoint/full_check.h"
 #include "checkpoint/json_cursor.h"

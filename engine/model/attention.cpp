@@ -1,18 +1,18 @@
 #include "model/attention.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "model/compressor.h"
 #include "model/indexer.h"
 #include "model/linear.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace colibri {
 namespace {
 
 // Queries: low-rank projection, per-head norm, rope. Returns what indexer.wq_b reads.
-const float* makeQueries(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights,
-                         const float* x) {
+const float* makeQueries(const ModelContext& model, const Pass& pass, const LayerSpec& spec,
+                         const LayerWeights& weights, const float* x) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
   const auto eps = static_cast<float>(c.rmsEps);
@@ -115,8 +115,9 @@ void attendRows(const ModelContext& model, const Pass& pass, const LayerSpec& sp
     const float** keys = w.keys + static_cast<std::ptrdiff_t>(thread) * w.keysStride;
     const int count = listKeys(model, pass, spec, state, row, keys);
     const std::ptrdiff_t at = row * width + static_cast<std::ptrdiff_t>(head) * c.headDim;
-    model.kernels.attention(w.query + at, headsPerItem, c.headDim, keys, count, weights.attnSink + head, scale, model.vendor(),
-                            w.attended + at, w.attentionScratch + static_cast<std::ptrdiff_t>(thread) * w.keysStride);
+    model.kernels.attention(w.query + at, headsPerItem, c.headDim, keys, count, weights.attnSink + head, scale,
+                            model.vendor(), w.attended + at,
+                            w.attentionScratch + static_cast<std::ptrdiff_t>(thread) * w.keysStride);
     for (int h = 0; h < headsPerItem; ++h) {
       float* o = w.attended + at + static_cast<std::ptrdiff_t>(h) * c.headDim;
       roundVendor(model, o, c.headDim);
@@ -138,18 +139,20 @@ void attend(const ModelContext& model, const RotaryTables& tables, const Pass& p
   const float* qLora = makeQueries(model, pass, spec, weights, quantised);
   makeWindow(model, pass, spec, weights, state, quantised);
   if (spec.ratio != 0) {
-    compress(model, tables, pass, spec, weights.compressor, EntryGrid::kAttention, x, state.compressor, state.compressed);
+    compress(model, tables, pass, spec, weights.compressor, EntryGrid::kAttention, x, state.compressor,
+             state.compressed);
   }
   if (spec.indexer) {
-    compress(model, tables, pass, spec, weights.indexCompressor, EntryGrid::kIndexer, x, state.indexCompressor, state.indexKeys);
+    compress(model, tables, pass, spec, weights.indexCompressor, EntryGrid::kIndexer, x, state.indexCompressor,
+             state.indexKeys);
     chooseEntries(model, pass, spec, weights, state, x, qLora);
   }
   attendRows(model, pass, spec, weights, state);
   storeWindow(model, pass, state);
 
   const int grouped = c.oGroups * c.oLoraRank;
-  groupedLinear(model, w.attended, pass.rows, static_cast<std::ptrdiff_t>(c.heads) * c.headDim, weights.woA, c.oGroups, w.grouped,
-                grouped);
+  groupedLinear(model, w.attended, pass.rows, static_cast<std::ptrdiff_t>(c.heads) * c.headDim, weights.woA, c.oGroups,
+                w.grouped, grouped);
   for (int row = 0; row < pass.rows && model.vendor(); ++row) {
     float* g = w.grouped + static_cast<std::ptrdiff_t>(row) * grouped;
     model.kernels.qdqE4m3(g, g, grouped, 128);

@@ -1,18 +1,19 @@
 #include "model/compressor.h"
 
+#include "model/linear.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
-#include "model/linear.h"
-
 namespace colibri {
 namespace {
 
-constexpr int kMostRows = 1024;   // ModelConfig refuses longer blocks
+constexpr int kMostRows = 1024;  // ModelConfig refuses longer blocks
 
 // Pools the state's rows into one entry: with overlap the earlier block gives its first half, this block its second.
-void poolEntry(const ModelContext& model, const LayerSpec& spec, const CompressorState& state, int width, float* entry) {
+void poolEntry(const ModelContext& model, const LayerSpec& spec, const CompressorState& state, int width,
+               float* entry) {
   std::array<const float*, kMostRows> values;
   std::array<const float*, kMostRows> scores;
   for (int i = 0; i < state.rows; ++i) {
@@ -24,8 +25,8 @@ void poolEntry(const ModelContext& model, const LayerSpec& spec, const Compresso
   model.kernels.pool(values.data(), scores.data(), state.rows, width, entry);
 }
 
-void finishEntry(const ModelContext& model, const RotaryTables& tables, const LayerSpec& spec, const CompressorWeights& weights,
-                 EntryGrid grid, int block, float* entry) {
+void finishEntry(const ModelContext& model, const RotaryTables& tables, const LayerSpec& spec,
+                 const CompressorWeights& weights, EntryGrid grid, int block, float* entry) {
   const int width = weights.width;
   roundVendor(model, entry, width);
   model.kernels.rmsNorm(entry, weights.norm.data(), entry, width, static_cast<float>(model.config.rmsEps));
@@ -43,7 +44,8 @@ void finishEntry(const ModelContext& model, const RotaryTables& tables, const La
 }  // namespace
 
 void compress(const ModelContext& model, const RotaryTables& tables, const Pass& pass, const LayerSpec& spec,
-              const CompressorWeights& weights, EntryGrid grid, const float* x, CompressorState& state, float* entries) {
+              const CompressorWeights& weights, EntryGrid grid, const float* x, CompressorState& state,
+              float* entries) {
   Workspace& w = model.work;
   const int wide = state.width;
   linear(model, x, pass.rows, model.config.hiddenSize, weights.wkv, w.compressValues, wide, Rounding::kNone);

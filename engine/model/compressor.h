@@ -9,8 +9,8 @@ namespace colibri {
 
 /// What is done to a finished entry after norm and rope.
 enum class EntryGrid {
-  kAttention,   ///< e4m3 grid in blocks of 64 on the channels without rope (`vendor`)
-  kIndexer      ///< Hadamard rotation, then the e2m1 grid (`vendor`)
+  kAttention,  ///< e4m3 grid in blocks of 64 on the channels without rope (`vendor`)
+  kIndexer     ///< Hadamard rotation, then the e2m1 grid (`vendor`)
 };
 
 /// Feeds the pass's rows x [rows][D] to a compressor; finished entries go to entries[block][width].

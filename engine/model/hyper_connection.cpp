@@ -20,7 +20,8 @@ void hyperCollapse(const ModelContext& model, const float* streams, int rows, co
     for (int i = 0; i < mixes; ++i) u[i] *= inverse;
     float* pre = w.pre + static_cast<std::ptrdiff_t>(row) * m;
     model.kernels.hcSplit(u, weights.base, weights.scale, c.hcSinkhornIters, static_cast<float>(c.hcEps), pre,
-                          w.post + static_cast<std::ptrdiff_t>(row) * m, w.comb + static_cast<std::ptrdiff_t>(row) * m * m);
+                          w.post + static_cast<std::ptrdiff_t>(row) * m,
+                          w.comb + static_cast<std::ptrdiff_t>(row) * m * m);
     float* y = w.hidden + static_cast<std::ptrdiff_t>(row) * c.hiddenSize;
     model.kernels.hcCollapse(x, pre, c.hiddenSize, y);
     roundVendor(model, y, c.hiddenSize);
@@ -34,9 +35,9 @@ void hyperExpand(const ModelContext& model, float* streams, int rows) {
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(m) * c.hiddenSize;
   model.team.run(rows, rows * width * (m + 1), [&](int row, int) {
     float* next = w.streamsNext + row * width;
-    model.kernels.hcExpand(w.sublayer + static_cast<std::ptrdiff_t>(row) * c.hiddenSize,
-                           w.post + static_cast<std::ptrdiff_t>(row) * m, w.comb + static_cast<std::ptrdiff_t>(row) * m * m,
-                           streams + row * width, c.hiddenSize, next);
+    model.kernels.hcExpand(
+        w.sublayer + static_cast<std::ptrdiff_t>(row) * c.hiddenSize, w.post + static_cast<std::ptrdiff_t>(row) * m,
+        w.comb + static_cast<std::ptrdiff_t>(row) * m * m, streams + row * width, c.hiddenSize, next);
     roundVendor(model, next, width);
     std::copy_n(next, width, streams + row * width);
   });
@@ -49,7 +50,8 @@ void hyperHead(const ModelContext& model, const float* streams, float* y) {
   linear(model, streams, 1, width, model.weights.hcHeadFn, w.mixes, c.hcMult);
   const float inverse = model.kernels.inverseRms(streams, width, static_cast<float>(c.rmsEps));
   for (int i = 0; i < c.hcMult; ++i) w.mixes[i] *= inverse;
-  model.kernels.hcHeadSplit(w.mixes, model.weights.hcHeadBase, model.weights.hcHeadScale[0], static_cast<float>(c.hcEps), w.pre);
+  model.kernels.hcHeadSplit(w.mixes, model.weights.hcHeadBase, model.weights.hcHeadScale[0],
+                            static_cast<float>(c.hcEps), w.pre);
   model.kernels.hcCollapse(streams, w.pre, c.hiddenSize, y);
   roundVendor(model, y, c.hiddenSize);
 }

@@ -5,7 +5,8 @@
 
 namespace colibri {
 
-/// hc_pre of `rows` rows of streams [m][D]: work.hidden gets the collapsed rows, work.post and work.comb what hc_post needs.
+/// hc_pre of `rows` rows of streams [m][D]: work.hidden gets the collapsed rows, work.post and work.comb what hc_post
+/// needs.
 void hyperCollapse(const ModelContext& model, const float* streams, int rows, const HyperWeights& weights);
 /// hc_post: mixes work.sublayer into the rows of `streams`, in place.
 void hyperExpand(const ModelContext& model, float* streams, int rows);

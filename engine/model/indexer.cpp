@@ -1,9 +1,9 @@
 #include "model/indexer.h"
 
+#include "model/linear.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "model/linear.h"
 
 namespace colibri {
 namespace {
@@ -22,7 +22,8 @@ void prepareQueries(const ModelContext& model, const Pass& pass, const LayerSpec
     for (int head = 0; head < c.indexHeads; ++head) weight[head] *= scale;
     roundVendor(model, weight, c.indexHeads);
     for (int head = 0; head < c.indexHeads; ++head) {
-      float* q = w.indexQuery + static_cast<std::ptrdiff_t>(row) * width + static_cast<std::ptrdiff_t>(head) * c.indexHeadDim;
+      float* q =
+          w.indexQuery + static_cast<std::ptrdiff_t>(row) * width + static_cast<std::ptrdiff_t>(head) * c.indexHeadDim;
       rotate(model, spec.rope, row, q, c.indexHeadDim, false);
       model.kernels.hadamard(q, c.indexHeadDim);
       roundVendor(model, q, c.indexHeadDim);
@@ -41,7 +42,8 @@ void chooseEntries(const ModelContext& model, const Pass& pass, const LayerSpec&
   const bool scoring = visible(pass.rows - 1) > c.indexTopK;
   if (scoring) prepareQueries(model, pass, spec, weights, x, qLora);
   const std::ptrdiff_t scoreStride = w.limits.context / 4 + 1;
-  const std::int64_t work = static_cast<std::int64_t>(pass.rows) * visible(pass.rows - 1) * c.indexHeads * c.indexHeadDim;
+  const std::int64_t work =
+      static_cast<std::int64_t>(pass.rows) * visible(pass.rows - 1) * c.indexHeads * c.indexHeadDim;
   model.team.run(pass.rows, scoring ? work : 0, [&](int row, int thread) {
     const int count = visible(row);
     std::int32_t* choice = w.indexChoice + static_cast<std::ptrdiff_t>(row) * c.indexTopK;
@@ -53,8 +55,8 @@ void chooseEntries(const ModelContext& model, const Pass& pass, const LayerSpec&
     }
     float* scores = w.indexScore + thread * scoreStride;
     model.kernels.indexScores(w.indexQuery + static_cast<std::ptrdiff_t>(row) * c.indexHeads * c.indexHeadDim,
-                              w.indexWeight + static_cast<std::ptrdiff_t>(row) * c.indexHeads, c.indexHeads, c.indexHeadDim,
-                              state.indexKeys, count, model.vendor(), scores);
+                              w.indexWeight + static_cast<std::ptrdiff_t>(row) * c.indexHeads, c.indexHeads,
+                              c.indexHeadDim, state.indexKeys, count, model.vendor(), scores);
     topK(scores, count, chosen, choice);
   });
 }

@@ -1,9 +1,9 @@
 #pragma once
 // The model as data: what each layer is. The blocks read properties from here and never ask for a model's name.
 
-#include <vector>
-
 #include "checkpoint/model_config.h"
+
+#include <vector>
 
 namespace colibri {
 
@@ -13,9 +13,9 @@ enum class RouterKind { kHash, kScore };
 enum class RopeKind { kPlain, kCompressed };
 
 struct LayerSpec {
-  int ratio = 0;                 ///< tokens per compressed entry: 0 (window only), 4 or 128
-  bool indexer = false;          ///< compressed entries are chosen by the indexer
-  bool overlap = false;          ///< a compressed entry also pools the block before it
+  int ratio = 0;         ///< tokens per compressed entry: 0 (window only), 4 or 128
+  bool indexer = false;  ///< compressed entries are chosen by the indexer
+  bool overlap = false;  ///< a compressed entry also pools the block before it
   RouterKind router = RouterKind::kScore;
   RopeKind rope = RopeKind::kPlain;
 

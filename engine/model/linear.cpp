@@ -5,7 +5,8 @@
 namespace colibri {
 namespace {
 
-// Output rows of one work item: a whole number of kernel tiles, about eight items a thread, so that no thread waits long.
+// Output rows of one work item: a whole number of kernel tiles, about eight items a thread, so that no thread waits
+// long.
 int itemRows(int out, int threads) {
   const int tiles = (out + kRowTile - 1) / kRowTile;
   return std::max(1, tiles / (threads * 8)) * kRowTile;
@@ -52,8 +53,8 @@ void linear(const ModelContext& model, const float* x, int rows, std::ptrdiff_t 
   });
 }
 
-void groupedLinear(const ModelContext& model, const float* x, int rows, std::ptrdiff_t xStride, const Fp8Matrix& w, int groups,
-                   float* y, std::ptrdiff_t yStride) {
+void groupedLinear(const ModelContext& model, const float* x, int rows, std::ptrdiff_t xStride, const Fp8Matrix& w,
+                   int groups, float* y, std::ptrdiff_t yStride) {
   const int groupOut = w.out / groups;
   const int step = std::min(groupOut, itemRows(w.out, model.team.threads()));
   const int itemsPerGroup = (groupOut + step - 1) / step;
@@ -68,8 +69,9 @@ void groupedLinear(const ModelContext& model, const float* x, int rows, std::ptr
   });
 }
 
-void expertLinear(const ModelContext& model, const std::byte* prepared, const float* x, int rows, std::ptrdiff_t xStride,
-                  const std::uint8_t* w, const std::uint8_t* scale, int out, int in, float* y, std::ptrdiff_t yStride) {
+void expertLinear(const ModelContext& model, const std::byte* prepared, const float* x, int rows,
+                  std::ptrdiff_t xStride, const std::uint8_t* w, const std::uint8_t* scale, int out, int in, float* y,
+                  std::ptrdiff_t yStride) {
   overRows(model, out, in, rows, y, yStride, model.vendor(), [&](OutView view, int) {
     if (model.vendor()) {
       model.kernels.linearFp4(prepared, rows, w, scale, in, view);

@@ -1,11 +1,11 @@
 #include "model/moe.h"
 
+#include "model/linear.h"
+#include "model/router.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
-
-#include "model/linear.h"
-#include "model/router.h"
 
 namespace colibri {
 namespace {
@@ -24,7 +24,8 @@ std::vector<Assignment> assign(const ModelContext& model, const Pass& pass) {
   for (int row = 0; row < pass.rows; ++row) {
     for (int i = 0; i < k; ++i) all.push_back({model.work.routerIds[row * k + i], row, i});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Assignment& a, const Assignment& b) { return a.expert < b.expert; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Assignment& a, const Assignment& b) { return a.expert < b.expert; });
   return all;
 }
 
@@ -41,7 +42,8 @@ void activate(const ModelContext& model, int rows, const float* weightOfRow) {
 }
 
 // Shared expert for all rows: out [rows][D].
-void sharedExpert(const ModelContext& model, const Pass& pass, const LayerWeights& weights, const float* x, float* out) {
+void sharedExpert(const ModelContext& model, const Pass& pass, const LayerWeights& weights, const float* x,
+                  float* out) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
   const float* quantised = quantiseActivation(model, x, pass.rows, c.hiddenSize, w.quantised);
@@ -53,7 +55,8 @@ void sharedExpert(const ModelContext& model, const Pass& pass, const LayerWeight
 }
 
 // One routed expert for its rows; results go to work.expertOut, kept apart until all are there.
-void routedExpert(const ModelContext& model, const ExpertView& view, const Assignment* rows, int count, const float* x) {
+void routedExpert(const ModelContext& model, const ExpertView& view, const Assignment* rows, int count,
+                  const float* x) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
   const int d = c.hiddenSize;
@@ -62,17 +65,17 @@ void routedExpert(const ModelContext& model, const ExpertView& view, const Assig
     w.rowWeights[i] = w.routerWeights[rows[i].row * k + rows[i].choice];
     const auto row = static_cast<std::size_t>(rows[i].row);
     if (model.vendor()) {
-      std::memcpy(w.preparedGather + static_cast<std::size_t>(i) * w.preparedStride, w.prepared + row * w.preparedStride,
-                  w.preparedStride);
+      std::memcpy(w.preparedGather + static_cast<std::size_t>(i) * w.preparedStride,
+                  w.prepared + row * w.preparedStride, w.preparedStride);
     } else {
       std::copy_n(x + static_cast<std::ptrdiff_t>(row) * d, d, w.gathered + static_cast<std::ptrdiff_t>(i) * d);
     }
   }
   const int width = c.moeIntermediate;
-  expertLinear(model, w.preparedGather, w.gathered, count, d, view.part(ExpertPart::kW1), view.part(ExpertPart::kW1Scale), width, d,
-               w.gate, width);
-  expertLinear(model, w.preparedGather, w.gathered, count, d, view.part(ExpertPart::kW3), view.part(ExpertPart::kW3Scale), width, d,
-               w.up, width);
+  expertLinear(model, w.preparedGather, w.gathered, count, d, view.part(ExpertPart::kW1),
+               view.part(ExpertPart::kW1Scale), width, d, w.gate, width);
+  expertLinear(model, w.preparedGather, w.gathered, count, d, view.part(ExpertPart::kW3),
+               view.part(ExpertPart::kW3Scale), width, d, w.up, width);
   activate(model, count, w.rowWeights);
   if (model.vendor()) {
     for (int i = 0; i < count; ++i) {
@@ -80,8 +83,8 @@ void routedExpert(const ModelContext& model, const ExpertView& view, const Assig
                                w.preparedHidden + static_cast<std::size_t>(i) * w.preparedHiddenStride);
     }
   }
-  expertLinear(model, w.preparedHidden, w.activated, count, width, view.part(ExpertPart::kW2), view.part(ExpertPart::kW2Scale), d,
-               width, w.expertRows, d);
+  expertLinear(model, w.preparedHidden, w.activated, count, width, view.part(ExpertPart::kW2),
+               view.part(ExpertPart::kW2Scale), d, width, w.expertRows, d);
   for (int i = 0; i < count; ++i) {
     std::copy_n(w.expertRows + static_cast<std::ptrdiff_t>(i) * d, d,
                 w.expertOut + (static_cast<std::ptrdiff_t>(rows[i].row) * k + rows[i].choice) * d);
@@ -139,8 +142,9 @@ Status mixExperts(const ModelContext& model, const Pass& pass, int layer, const 
     Result<ExpertLease> lease = batch.next(*pass.cancellation);
     pass.time->enter(TimeCause::kExperts);
     if (!lease) return lease.status();
-    const auto [first, last] = std::equal_range(all.begin(), all.end(), Assignment{lease->expert(), 0, 0},
-                                                [](const Assignment& a, const Assignment& b) { return a.expert < b.expert; });
+    const auto [first, last] =
+        std::equal_range(all.begin(), all.end(), Assignment{lease->expert(), 0, 0},
+                         [](const Assignment& a, const Assignment& b) { return a.expert < b.expert; });
     // A table may name an expert twice for one token, so an expert can have more assignments than the pass has rows.
     for (auto part = first; part != last;) {
       const auto count = std::min<std::ptrdiff_t>(last - part, pass.rows);

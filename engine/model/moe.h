@@ -1,9 +1,8 @@
 #pragma once
 // Mixture of experts: routed experts streamed from the store, one shared expert (spec deepseek-v4 3.9).
 
-#include <colibri/status.h>
-
 #include "model/pass.h"
+#include <colibri/status.h>
 
 namespace colibri {
 

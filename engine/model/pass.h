@@ -1,12 +1,6 @@
 #pragma once
 // What every block of one pass over a layer gets: the model, the tools and the rows.
 
-#include <colibri/cancellation.h>
-#include <colibri/types.h>
-
-#include <cstdint>
-#include <span>
-
 #include "checkpoint/model_config.h"
 #include "kernels/kernels.h"
 #include "model/layer_plan.h"
@@ -16,6 +10,11 @@
 #include "model/workspace.h"
 #include "store/expert_store.h"
 #include "telemetry/time_split.h"
+#include <colibri/cancellation.h>
+#include <colibri/types.h>
+
+#include <cstdint>
+#include <span>
 
 namespace colibri {
 
@@ -37,10 +36,10 @@ struct ModelContext {
 struct Pass {
   int position = 0;
   int rows = 0;
-  std::span<const TokenId> tokens;     ///< the rows' ids
+  std::span<const TokenId> tokens;  ///< the rows' ids
   const Cancellation* cancellation = nullptr;
-  TimeLedger* time = nullptr;          ///< never null
-  Trace* trace = nullptr;              ///< null: nothing is recorded
+  TimeLedger* time = nullptr;  ///< never null
+  Trace* trace = nullptr;      ///< null: nothing is recorded
 };
 
 }  // namespace colibri

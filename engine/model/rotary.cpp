@@ -1,12 +1,12 @@
 #include "model/rotary.h"
 
-#include <array>
-
 #include "model/linear.h"
+
+#include <array>
 
 namespace colibri {
 namespace {
-constexpr int kMostPairs = 256;   // ModelConfig refuses wider rotary parts
+constexpr int kMostPairs = 256;  // ModelConfig refuses wider rotary parts
 }
 
 RotaryTables RotaryTables::make(const ModelConfig& c) {
@@ -31,7 +31,8 @@ RotaryTables RotaryTables::make(const ModelConfig& c) {
 void prepareRotary(const ModelContext& model, const RotaryTables& tables, int position, int rows) {
   const int pairs = model.config.ropeDim / 2;
   for (const RopeKind kind : {RopeKind::kPlain, RopeKind::kCompressed}) {
-    const std::ptrdiff_t base = kind == RopeKind::kPlain ? 0 : static_cast<std::ptrdiff_t>(model.work.limits.chunk) * pairs;
+    const std::ptrdiff_t base =
+        kind == RopeKind::kPlain ? 0 : static_cast<std::ptrdiff_t>(model.work.limits.chunk) * pairs;
     for (int row = 0; row < rows; ++row) {
       const std::ptrdiff_t at = base + static_cast<std::ptrdiff_t>(row) * pairs;
       ropeAngles(position + row, tables.of(kind).data(), pairs, model.work.cosines + at, model.work.sines + at);

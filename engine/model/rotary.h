@@ -1,18 +1,20 @@
 #pragma once
 // Rotary tables of a pass, and their use on the last channels of a vector.
 
-#include <vector>
-
 #include "model/pass.h"
+
+#include <vector>
 
 namespace colibri {
 
 /// Frequencies of both rope kinds for a config; made once at load.
 struct RotaryTables {
-  std::vector<float> plain;        ///< [dr/2]
-  std::vector<float> compressed;   ///< [dr/2], YaRN where the config has it
+  std::vector<float> plain;       ///< [dr/2]
+  std::vector<float> compressed;  ///< [dr/2], YaRN where the config has it
   static RotaryTables make(const ModelConfig& config);
-  [[nodiscard]] const std::vector<float>& of(RopeKind kind) const { return kind == RopeKind::kPlain ? plain : compressed; }
+  [[nodiscard]] const std::vector<float>& of(RopeKind kind) const {
+    return kind == RopeKind::kPlain ? plain : compressed;
+  }
 };
 
 /// Fills work.cosines / work.sines for the rows of a segment's pass, both kinds.

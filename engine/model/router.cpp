@@ -1,12 +1,13 @@
 #include "model/router.h"
 
-#include <algorithm>
-
 #include "model/linear.h"
+
+#include <algorithm>
 
 namespace colibri {
 
-void route(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights, const float* x) {
+void route(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights,
+           const float* x) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
   const int k = c.expertsPerToken;

@@ -5,7 +5,9 @@
 
 namespace colibri {
 
-/// Fills work.routerIds and work.routerWeights [rows][K] for x [rows][D]: score layers best first, hash layers in table order.
-void route(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights, const float* x);
+/// Fills work.routerIds and work.routerWeights [rows][K] for x [rows][D]: score layers best first, hash layers in table
+/// order.
+void route(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights,
+           const float* x);
 
 }  // namespace colibri

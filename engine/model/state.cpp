@@ -8,7 +8,7 @@ namespace {
 
 // Hands out consecutive pieces of a buffer; with no buffer it only counts.
 class Carver {
- public:
+public:
   explicit Carver(float* base) : m_base(base) {}
   float* take(std::size_t floats) {
     float* piece = m_base == nullptr ? nullptr : m_base + m_used;
@@ -17,7 +17,7 @@ class Carver {
   }
   [[nodiscard]] std::size_t used() const { return m_used; }
 
- private:
+private:
   float* m_base;
   std::size_t m_used = 0;
 };
@@ -60,10 +60,11 @@ std::uint64_t SequenceState::bytes(const ModelConfig& config, const LayerPlan& p
   return carver.used() * sizeof(float);
 }
 
-Result<std::unique_ptr<SequenceState>> SequenceState::create(const ModelConfig& config, const LayerPlan& plan, int context,
-                                                             std::shared_ptr<Ledger> ledger) {
+Result<std::unique_ptr<SequenceState>> SequenceState::create(const ModelConfig& config, const LayerPlan& plan,
+                                                             int context, std::shared_ptr<Ledger> ledger) {
   std::unique_ptr<SequenceState> state(new SequenceState());
-  COLIBRI_ASSIGN_OR_RETURN(state->m_buffer, Buffer::allocate(bytes(config, plan, context), MemoryTag::kKv, std::move(ledger)));
+  COLIBRI_ASSIGN_OR_RETURN(state->m_buffer,
+                           Buffer::allocate(bytes(config, plan, context), MemoryTag::kKv, std::move(ledger)));
   Carver carver(state->m_buffer.as<float>());
   state->m_volatileFloats = carve(carver, config, plan, context, state->m_layers);
   for (const LayerState& layer : state->m_layers) {

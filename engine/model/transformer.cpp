@@ -1,11 +1,11 @@
 #include "model/transformer.h"
 
-#include <algorithm>
-
 #include "model/attention.h"
 #include "model/hyper_connection.h"
 #include "model/linear.h"
 #include "model/moe.h"
+
+#include <algorithm>
 
 namespace colibri {
 namespace {
@@ -82,7 +82,8 @@ void Transformer::head(const float* streams, float* logits) {
 }
 
 Status Transformer::forward(SequenceState& state, std::span<const TokenId> tokens, const ForwardOutput& output,
-                            const Cancellation& cancellation, TimeLedger& time, const std::function<void(double)>& done) {
+                            const Cancellation& cancellation, TimeLedger& time,
+                            const std::function<void(double)>& done) {
   const ModelConfig& c = m_model.config;
   const int total = static_cast<int>(tokens.size());
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(c.hcMult) * c.hiddenSize;
@@ -108,7 +109,8 @@ Status Transformer::forward(SequenceState& state, std::span<const TokenId> token
   if (output.want == ForwardOutput::Logits::kLast && total > 0) {
     head(m_model.work.streams + (total - 1) * width, output.logits);
   } else if (output.want == ForwardOutput::Logits::kAll) {
-    for (int i = 0; i < total; ++i) head(m_model.work.streams + i * width, output.logits + static_cast<std::ptrdiff_t>(i) * c.vocabSize);
+    for (int i = 0; i < total; ++i)
+      head(m_model.work.streams + i * width, output.logits + static_cast<std::ptrdiff_t>(i) * c.vocabSize);
   }
   time.enter(TimeCause::kOther);
   return Status::ok();

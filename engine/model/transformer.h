@@ -1,6 +1,10 @@
 #pragma once
-// The forward pass: embedding, layers, head. Works on any number of consecutive tokens; nothing depends on how they are cut.
+// The forward pass: embedding, layers, head. Works on any number of consecutive tokens; nothing depends on how they are
+// cut.
 
+#include "model/pass.h"
+#include "model/rotary.h"
+#include "model/state.h"
 #include <colibri/cancellation.h>
 #include <colibri/status.h>
 
@@ -8,35 +12,31 @@
 #include <memory>
 #include <span>
 
-#include "model/pass.h"
-#include "model/rotary.h"
-#include "model/state.h"
-
 namespace colibri {
 
 /// What a forward call gives back besides the state.
 struct ForwardOutput {
   enum class Logits { kNone, kLast, kAll };
   Logits want = Logits::kLast;
-  float* logits = nullptr;        ///< [vocab], or [tokens][vocab] for kAll
-  Trace* trace = nullptr;         ///< appended to when given
+  float* logits = nullptr;  ///< [vocab], or [tokens][vocab] for kAll
+  Trace* trace = nullptr;   ///< appended to when given
 };
 
 /// Borrows everything in its context. One caller at a time.
 class Transformer {
- public:
+public:
   Transformer(const ModelContext& model) : m_model(model), m_tables(RotaryTables::make(model.config)) {}
 
-  /// Computes `tokens` (at most limits.segment) behind state's position and advances it. `done` is told the tokens whose
-  /// layers are finished, in fractions of the call, at least once a layer. On error or cancel the state is torn: clear or
-  /// restore it before the next call. Token ids must be valid.
+  /// Computes `tokens` (at most limits.segment) behind state's position and advances it. `done` is told the tokens
+  /// whose layers are finished, in fractions of the call, at least once a layer. On error or cancel the state is torn:
+  /// clear or restore it before the next call. Token ids must be valid.
   Status forward(SequenceState& state, std::span<const TokenId> tokens, const ForwardOutput& output,
                  const Cancellation& cancellation, TimeLedger& time, const std::function<void(double)>& done = {});
 
   [[nodiscard]] const ModelContext& context() const { return m_model; }
   [[nodiscard]] const RotaryTables& rotary() const { return m_tables; }
 
- private:
+private:
   void embed(std::span<const TokenId> tokens);
   Status layerPass(int layer, LayerState& state, const Pass& pass, float* streams);
   void head(const float* streams, float* logits);

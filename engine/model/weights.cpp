@@ -1,10 +1,10 @@
 #include "model/weights.h"
 
+#include "base/numeric_formats.h"
+
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include "base/numeric_formats.h"
 
 namespace colibri {
 namespace {
@@ -18,7 +18,7 @@ std::string shapeText(const std::vector<std::uint64_t>& shape) {
 // Walks the model once and asks for each tensor by role. The same walk first collects what to load (no store yet), then
 // fills the views, so the two can never disagree.
 class Binder {
- public:
+public:
   Binder(const ModelConfig& config, const LayerPlan& plan, const ShardSet& shards, const DenseStore* store)
       : m_config(config), m_plan(plan), m_shards(shards), m_store(store) {}
 
@@ -44,7 +44,7 @@ class Binder {
 
   [[nodiscard]] std::vector<DenseStore::Want> takeWants() { return std::move(m_wants); }
 
- private:
+private:
   void layer(const std::string& p, const LayerSpec& spec, LayerWeights& w) {
     const auto& c = m_config;
     const int headsWidth = c.heads * c.headDim;
@@ -120,8 +120,9 @@ class Binder {
       if (id < 0 || id >= w.experts) {
         fail(Status(Code::kCheckpoint, "tensor_out_of_bounds",
                     name + " names expert " + std::to_string(id) + " for token " +
-                        std::to_string(i / static_cast<std::size_t>(m_config.expertsPerToken)) + ", but the layer has " +
-                        std::to_string(w.experts) + ". The file is damaged; run `coli verify`."));
+                        std::to_string(i / static_cast<std::size_t>(m_config.expertsPerToken)) +
+                        ", but the layer has " + std::to_string(w.experts) +
+                        ". The file is damaged; run `coli verify`."));
         return;
       }
       w.hashTable[i] = static_cast<std::int32_t>(id);
@@ -160,19 +161,21 @@ class Binder {
     const TensorInfo* tensor = m_shards.find(name);
     if (tensor == nullptr) {
       fail(Status(Code::kCheckpoint, "tensor_missing",
-                  "The checkpoint lacks the tensor " + name + ". Download it again or run `coli verify` to see what is wrong."));
+                  "The checkpoint lacks the tensor " + name +
+                      ". Download it again or run `coli verify` to see what is wrong."));
       return nullptr;
     }
     const std::vector<std::uint64_t> expected(shape.begin(), shape.end());
     if (tensor->dtype != dtype) {
       fail(Status(Code::kCheckpoint, "tensor_dtype",
-                  name + " is stored as " + std::string(dtypeName(tensor->dtype)) + ", but " + std::string(dtypeName(dtype)) +
-                      " is needed."));
+                  name + " is stored as " + std::string(dtypeName(tensor->dtype)) + ", but " +
+                      std::string(dtypeName(dtype)) + " is needed."));
       return nullptr;
     }
     if (tensor->shape != expected) {
       fail(Status(Code::kCheckpoint, "tensor_shape",
-                  name + " has the shape " + shapeText(tensor->shape) + ", but config.json asks for " + shapeText(expected) + "."));
+                  name + " has the shape " + shapeText(tensor->shape) + ", but config.json asks for " +
+                      shapeText(expected) + "."));
       return nullptr;
     }
     if (m_store == nullptr) {

@@ -1,16 +1,15 @@
 #pragma once
 // Typed views of the resident weights, by role. The bytes belong to the DenseStore.
 
+#include "checkpoint/model_config.h"
+#include "checkpoint/shard_set.h"
+#include "model/layer_plan.h"
+#include "store/dense_store.h"
 #include <colibri/status.h>
 
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "checkpoint/model_config.h"
-#include "checkpoint/shard_set.h"
-#include "model/layer_plan.h"
-#include "store/dense_store.h"
 
 namespace colibri {
 
@@ -42,10 +41,10 @@ struct HyperWeights {
 
 /// Compressor of width `width` (head_dim, or index_head_dim for the indexer's own).
 struct CompressorWeights {
-  Bf16Matrix wkv;                 ///< [c*width][D]
+  Bf16Matrix wkv;  ///< [c*width][D]
   Bf16Matrix wgate;
-  const float* ape = nullptr;     ///< [ratio][c*width]
-  std::vector<float> norm;        ///< [width]
+  const float* ape = nullptr;  ///< [ratio][c*width]
+  std::vector<float> norm;     ///< [width]
   int width = 0;
 };
 
@@ -62,9 +61,9 @@ struct LayerWeights {
   Fp8Matrix woB;
   std::vector<float> qNorm;
   std::vector<float> kvNorm;
-  CompressorWeights compressor;         ///< ratio != 0
-  Fp8Matrix indexWqB;                   ///< indexer
-  Bf16Matrix indexWeights;              ///< [HI][D]
+  CompressorWeights compressor;  ///< ratio != 0
+  Fp8Matrix indexWqB;            ///< indexer
+  Bf16Matrix indexWeights;       ///< [HI][D]
   CompressorWeights indexCompressor;
   Bf16Matrix gate;                      ///< [E][D]
   const float* gateBias = nullptr;      ///< score router
@@ -84,8 +83,10 @@ struct ModelWeights {
   const float* hcHeadScale = nullptr;
   std::vector<LayerWeights> layers;
 
-  /// The tensors that must be resident for the main stack, with their tags. kCheckpoint when one is missing or misshapen.
-  static Result<std::vector<DenseStore::Want>> wants(const ModelConfig& config, const LayerPlan& plan, const ShardSet& shards);
+  /// The tensors that must be resident for the main stack, with their tags. kCheckpoint when one is missing or
+  /// misshapen.
+  static Result<std::vector<DenseStore::Want>> wants(const ModelConfig& config, const LayerPlan& plan,
+                                                     const ShardSet& shards);
   /// Views over a store loaded with wants(). kCheckpoint for a hash table entry that names no expert.
   static Result<ModelWeights> bind(const ModelConfig& config, const LayerPlan& plan, const ShardSet& shards,
                                    const DenseStore& store);

@@ -1,15 +1,15 @@
 #include "model/workspace.h"
 
+#include "kernels/kernels.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "kernels/kernels.h"
 
 namespace colibri {
 namespace {
 
 class Carver {
- public:
+public:
   explicit Carver(std::byte* base) : m_base(base) {}
   template <typename T>
   void take(T*& target, std::size_t count) {
@@ -18,7 +18,7 @@ class Carver {
   }
   [[nodiscard]] std::uint64_t used() const { return m_used; }
 
- private:
+private:
   std::byte* m_base;
   std::uint64_t m_used = 0;
 };
@@ -36,7 +36,8 @@ std::uint64_t Workspace::carve(std::byte* base, const ModelConfig& c, const Laye
   const auto intermediate = static_cast<std::size_t>(c.moeIntermediate);
   int shortestRatio = 0;
   for (const LayerSpec& spec : plan.layers) {
-    if (spec.ratio != 0 && !spec.indexer) shortestRatio = shortestRatio == 0 ? spec.ratio : std::min(shortestRatio, spec.ratio);
+    if (spec.ratio != 0 && !spec.indexer)
+      shortestRatio = shortestRatio == 0 ? spec.ratio : std::min(shortestRatio, spec.ratio);
   }
   const int denseEntries = shortestRatio == 0 ? 0 : limits.context / shortestRatio;
 
@@ -84,8 +85,8 @@ std::uint64_t Workspace::carve(std::byte* base, const ModelConfig& c, const Laye
   carver.take(expertRows, n * d);
   carver.take(rowWeights, n * k);
   carver.take(sumOrder, k);
-  linearScratchStride = std::max({c.hiddenSize, c.qLoraRank, c.heads * c.headDim / c.oGroups, c.oGroups * c.oLoraRank,
-                                  c.moeIntermediate});
+  linearScratchStride = std::max(
+      {c.hiddenSize, c.qLoraRank, c.heads * c.headDim / c.oGroups, c.oGroups * c.oLoraRank, c.moeIntermediate});
   carver.take(linearScratch, threads * linearScratchStride);
   return carver.used();
 }
@@ -104,9 +105,8 @@ Result<std::unique_ptr<Workspace>> Workspace::create(const ModelConfig& config, 
   auto workspace = std::make_unique<Workspace>();
   workspace->limits = limits;
   workspace->mostExperts = mostExperts;
-  COLIBRI_ASSIGN_OR_RETURN(
-      workspace->m_buffer,
-      Buffer::allocate(bytes(config, plan, limits, mostExperts), MemoryTag::kScratch, std::move(ledger)));
+  COLIBRI_ASSIGN_OR_RETURN(workspace->m_buffer, Buffer::allocate(bytes(config, plan, limits, mostExperts),
+                                                                 MemoryTag::kScratch, std::move(ledger)));
   workspace->carve(workspace->m_buffer.data(), config, plan);
   return workspace;
 }

@@ -1,14 +1,14 @@
 #include "session/engine_core.h"
 
-#include <algorithm>
-#include <chrono>
-#include <string>
-#include <utility>
-
 #include "checkpoint/model_id.h"
 #include "plan/model_plan.h"
 #include "plan/probe.h"
 #include "session/session_core.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
 
 namespace colibri {
 namespace {
@@ -24,9 +24,15 @@ ReadOptions readOptions(const EngineOptions& options, int queueDepth) {
   read.direct = options.direct;
   read.queueDepth = queueDepth;
   switch (options.io) {
-    case IoChoice::kAuto: read.kind = IoKind::kAuto; break;
-    case IoChoice::kUring: read.kind = IoKind::kUring; break;
-    case IoChoice::kThreads: read.kind = IoKind::kThreads; break;
+    case IoChoice::kAuto:
+      read.kind = IoKind::kAuto;
+      break;
+    case IoChoice::kUring:
+      read.kind = IoKind::kUring;
+      break;
+    case IoChoice::kThreads:
+      read.kind = IoKind::kThreads;
+      break;
   }
   return read;
 }
@@ -39,10 +45,12 @@ Status positive(std::optional<int> value, std::string_view flag) {
 // Shapes that a legal config can have and the kernels cannot.
 Status checkShapes(const ModelConfig& c) {
   const auto refuse = [](const std::string& what) {
-    return Status(Code::kCheckpoint, "unsupported_model", "This checkpoint has " + what + ", which this build cannot compute.");
+    return Status(Code::kCheckpoint, "unsupported_model",
+                  "This checkpoint has " + what + ", which this build cannot compute.");
   };
   if (c.hcMult != 4) return refuse(std::to_string(c.hcMult) + " residual streams (hc_mult; 4 is supported)");
-  if (c.headDim % kLanes != 0) return refuse("a head_dim of " + std::to_string(c.headDim) + " (a multiple of 16 is needed)");
+  if (c.headDim % kLanes != 0)
+    return refuse("a head_dim of " + std::to_string(c.headDim) + " (a multiple of 16 is needed)");
   if (c.indexHeadDim > 256) return refuse("an index_head_dim of " + std::to_string(c.indexHeadDim) + " (256 at most)");
   if (c.ropeDim > 512) return refuse("a qk_rope_head_dim of " + std::to_string(c.ropeDim) + " (512 at most)");
   return Status::ok();
@@ -73,8 +81,8 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   COLIBRI_RETURN_IF_ERROR(engine->planAndAllocate());
   COLIBRI_RETURN_IF_ERROR(engine->loadWeights(progress, cancellation));
   COLIBRI_RETURN_IF_ERROR(engine->openExperts(wrap));
-  const ModelContext context{engine->m_config,  engine->m_layers, engine->m_weights, *engine->m_kernels,
-                             *engine->m_team,   *engine->m_experts, *engine->m_work,  options.numerics};
+  const ModelContext context{engine->m_config, engine->m_layers,   engine->m_weights, *engine->m_kernels,
+                             *engine->m_team,  *engine->m_experts, *engine->m_work,   options.numerics};
   engine->m_transformer = std::make_unique<Transformer>(context);
   engine->m_loadSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return engine;
@@ -96,7 +104,8 @@ Status EngineCore::readModel() {
   COLIBRI_ASSIGN_OR_RETURN(m_shards, ShardSet::open(m_options.model, m_options.shardDirs));
   m_layers = LayerPlan::make(m_config);
   COLIBRI_ASSIGN_OR_RETURN(m_layout, ExpertLayout::build(m_config, *m_shards));
-  for (int layer = 0; layer < m_layout.layers(); ++layer) m_mostExperts = std::max(m_mostExperts, m_layout.experts(layer));
+  for (int layer = 0; layer < m_layout.layers(); ++layer)
+    m_mostExperts = std::max(m_mostExperts, m_layout.experts(layer));
   Result<std::shared_ptr<const Tokenizer>> tokenizer = Tokenizer::load(m_options.model);
   if (tokenizer) {
     m_tokenizer = std::move(tokenizer).value();
@@ -116,7 +125,8 @@ Status EngineCore::readModel() {
 }
 
 Status EngineCore::planAndAllocate() {
-  COLIBRI_ASSIGN_OR_RETURN(m_plan, planModel(m_options, {m_config, m_layers, *m_shards, m_layout}, availableMemoryBytes()));
+  COLIBRI_ASSIGN_OR_RETURN(m_plan,
+                           planModel(m_options, {m_config, m_layers, *m_shards, m_layout}, availableMemoryBytes()));
   m_plan.isa = std::string(m_kernels->name);
   m_team = std::make_unique<Team>(m_plan.threads);
   WorkspaceLimits limits;
@@ -128,11 +138,13 @@ Status EngineCore::planAndAllocate() {
   return Status::ok();
 }
 
-Status EngineCore::loadWeights(const std::function<void(const LoadProgress&)>& progress, const Cancellation& cancellation) {
+Status EngineCore::loadWeights(const std::function<void(const LoadProgress&)>& progress,
+                               const Cancellation& cancellation) {
   const std::vector<std::filesystem::path> paths = shardPaths(*m_shards);
   COLIBRI_ASSIGN_OR_RETURN(const std::unique_ptr<ReadBackend> backend,
                            openReadBackend(paths, readOptions(m_options, m_plan.queueDepth)));
-  COLIBRI_ASSIGN_OR_RETURN(const std::vector<DenseStore::Want> wants, ModelWeights::wants(m_config, m_layers, *m_shards));
+  COLIBRI_ASSIGN_OR_RETURN(const std::vector<DenseStore::Want> wants,
+                           ModelWeights::wants(m_config, m_layers, *m_shards));
   const DenseStore::Progress tell = [&](std::uint64_t done, std::uint64_t total) {
     if (progress) progress({done, total});
   };

@@ -1,11 +1,6 @@
 #pragma once
 // The Engine that the public header promises: weights, expert cache, kernels and workspace of one loaded model.
 
-#include <colibri/engine.h>
-#include <colibri/tokenizer.h>
-
-#include <memory>
-
 #include "base/ledger.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/shard_set.h"
@@ -15,6 +10,10 @@
 #include "model/weights.h"
 #include "store/dense_store.h"
 #include "store/expert_store.h"
+#include <colibri/engine.h>
+#include <colibri/tokenizer.h>
+
+#include <memory>
 
 namespace colibri {
 
@@ -22,11 +21,12 @@ namespace colibri {
 using ReadBackendWrapper = std::function<std::unique_ptr<ReadBackend>(std::unique_ptr<ReadBackend>)>;
 
 class EngineCore final : public Engine, public std::enable_shared_from_this<EngineCore> {
- public:
+public:
   /// Engine::open, with a hook around the expert reads.
   static Result<std::shared_ptr<EngineCore>> open(const EngineOptions& options,
                                                   const std::function<void(const LoadProgress&)>& progress,
-                                                  const Cancellation& cancellation, const ReadBackendWrapper& wrap = {});
+                                                  const Cancellation& cancellation,
+                                                  const ReadBackendWrapper& wrap = {});
 
   [[nodiscard]] const EngineOptions& options() const override { return m_options; }
   [[nodiscard]] const EnginePlan& plan() const override { return m_plan; }
@@ -44,7 +44,7 @@ class EngineCore final : public Engine, public std::enable_shared_from_this<Engi
   [[nodiscard]] ExpertStore& experts() { return *m_experts; }
   [[nodiscard]] const std::shared_ptr<Ledger>& ledger() const { return m_ledger; }
 
- private:
+private:
   EngineCore() = default;
   Status readModel();
   Status planAndAllocate();

@@ -1,5 +1,8 @@
 // Session::generate: the loop from prompt to answer.
 
+#include "session/session_core.h"
+#include "session/stop_matcher.h"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -7,19 +10,18 @@
 #include <string_view>
 #include <utility>
 
-#include "session/session_core.h"
-#include "session/stop_matcher.h"
-
 namespace colibri {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Splits generated text into reasoning and content, and looks for stop strings in the content alone.
 class AnswerText {
- public:
+public:
   AnswerText(const GenerateOptions& options) : m_inReasoning(options.startsInReasoning), m_stops(options.stop) {}
 
   // Takes new text; returns what may be shown of it now.
@@ -56,7 +58,7 @@ class AnswerText {
 
   [[nodiscard]] bool stopped() const { return m_stops.matched(); }
 
- private:
+private:
   static constexpr std::string_view kClose = "</think>";
 
   std::string content(std::string_view text, Answer& answer) {

@@ -40,14 +40,16 @@ double portableExp(double x) {
   const double r = std::fma(-n, kLn2Low, std::fma(-n, kLn2High, x));
   // Taylor to r^13: |r| <= 0.347, the first term left out is below 5e-18.
   double p = 1.0 / 6227020800.0;
-  for (const double c : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) {
+  for (const double c :
+       {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) {
     p = std::fma(p, r, 1.0 / c);
   }
   const auto exponent = static_cast<std::int64_t>(n) + 1023;
   return p * std::bit_cast<double>(static_cast<std::uint64_t>(exponent) << 52);
 }
 
-TokenId Sampler::choose(std::span<const float> logits, const Sampling& sampling, std::uint64_t position, TokenId banned) {
+TokenId Sampler::choose(std::span<const float> logits, const Sampling& sampling, std::uint64_t position,
+                        TokenId banned) {
   const TokenId top = best(logits, banned);
   if (sampling.temperature <= 0 || top < 0) return top;
   const double highest = logits[static_cast<std::size_t>(top)];
@@ -56,7 +58,7 @@ TokenId Sampler::choose(std::span<const float> logits, const Sampling& sampling,
     const auto id = static_cast<TokenId>(i);
     if (id == banned) continue;
     const double weight = portableExp((static_cast<double>(logits[i]) - highest) / sampling.temperature);
-    if (weight < sampling.minP || weight == 0) continue;   // min-p relative to the best, whose weight is 1
+    if (weight < sampling.minP || weight == 0) continue;  // min-p relative to the best, whose weight is 1
     m_candidates.push_back({id, logits[i], weight});
   }
   std::sort(m_candidates.begin(), m_candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -70,7 +72,8 @@ TokenId Sampler::choose(std::span<const float> logits, const Sampling& sampling,
   if (sampling.topP < 1) {
     double kept = 0;
     std::size_t count = 0;
-    while (count < m_candidates.size() && (count == 0 || kept < sampling.topP * sum)) kept += m_candidates[count++].weight;
+    while (count < m_candidates.size() && (count == 0 || kept < sampling.topP * sum))
+      kept += m_candidates[count++].weight;
     m_candidates.resize(count);
     sum = kept;
   }

@@ -18,15 +18,17 @@ namespace colibri {
 
 /// Reusable chooser. One caller at a time.
 class Sampler {
- public:
-  /// `position`: index of the token being chosen, counted from the start of the sequence. Greedy for temperature 0 (ties to the
-  /// lower id). Filters: top-k, then top-p over what is left, then min-p relative to the best. `banned` (or -1) is never chosen.
-  [[nodiscard]] TokenId choose(std::span<const float> logits, const Sampling& sampling, std::uint64_t position, TokenId banned = -1);
+public:
+  /// `position`: index of the token being chosen, counted from the start of the sequence. Greedy for temperature 0
+  /// (ties to the lower id). Filters: top-k, then top-p over what is left, then min-p relative to the best. `banned`
+  /// (or -1) is never chosen.
+  [[nodiscard]] TokenId choose(std::span<const float> logits, const Sampling& sampling, std::uint64_t position,
+                               TokenId banned = -1);
 
   /// Natural logarithm of the token's probability under the unfiltered logits at temperature 1.
   [[nodiscard]] static double logprob(std::span<const float> logits, TokenId token);
 
- private:
+private:
   struct Candidate {
     TokenId id;
     float logit;

@@ -42,11 +42,11 @@ Status SessionCore::checkTokens(std::span<const TokenId> tokens) const {
   return Status::ok();
 }
 
-// Brings the state to the longest usable prefix of `tokens` and returns its length. The last token is always left to compute,
-// unless its logits are still there.
+// Brings the state to the longest usable prefix of `tokens` and returns its length. The last token is always left to
+// compute, unless its logits are still there.
 int SessionCore::rewindFor(std::span<const TokenId> tokens) {
-  const auto common = static_cast<int>(std::mismatch(m_tokens.begin(), m_tokens.end(), tokens.begin(), tokens.end()).first -
-                                       m_tokens.begin());
+  const auto common = static_cast<int>(
+      std::mismatch(m_tokens.begin(), m_tokens.end(), tokens.begin(), tokens.end()).first - m_tokens.begin());
   const int held = m_state->position();
   if (common == held && (held < static_cast<int>(tokens.size()) || m_logitsValid)) return held;
   const int limit = std::min(common, static_cast<int>(tokens.size()) - 1);
@@ -86,7 +86,7 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
   const auto vocab = static_cast<std::size_t>(m_engine->config().vocabSize);
   for (std::size_t first = 0; first < tokens.size(); first += segment) {
     const std::span<const TokenId> part = tokens.subspan(first, std::min(segment, tokens.size() - first));
-    if (first != 0) keepSnapshot();   // a cancelled later segment then costs only itself
+    if (first != 0) keepSnapshot();  // a cancelled later segment then costs only itself
     ForwardOutput output;
     output.trace = trace;
     if (all != nullptr) {
@@ -98,7 +98,9 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
       output.logits = m_logits.data();
     }
     const auto tell = [&](double fraction) {
-      if (done) done((static_cast<double>(first) + fraction * static_cast<double>(part.size())) / static_cast<double>(tokens.size()));
+      if (done)
+        done((static_cast<double>(first) + fraction * static_cast<double>(part.size())) /
+             static_cast<double>(tokens.size()));
     };
     m_logitsValid = false;
     const Status status = m_engine->transformer().forward(*m_state, part, output, cancellation, time, tell);
@@ -108,7 +110,8 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
     }
     m_tokens.insert(m_tokens.end(), part.begin(), part.end());
   }
-  if (all != nullptr && !all->empty()) std::copy(all->end() - static_cast<std::ptrdiff_t>(vocab), all->end(), m_logits.begin());
+  if (all != nullptr && !all->empty())
+    std::copy(all->end() - static_cast<std::ptrdiff_t>(vocab), all->end(), m_logits.begin());
   m_logitsValid = !tokens.empty() || m_logitsValid;
   return Status::ok();
 }
@@ -129,8 +132,8 @@ Status SessionCore::sync(std::span<const TokenId> tokens, const Cancellation& ca
   auto lastTold = start;
   if (progress) progress({from, total, 0});
 
-  // A next prompt mostly shares all but the last token of this one (it ends in <think>, the next continues otherwise), so the
-  // state before the last token is kept.
+  // A next prompt mostly shares all but the last token of this one (it ends in <think>, the next continues otherwise),
+  // so the state before the last token is kept.
   std::size_t done = static_cast<std::size_t>(from);
   const std::size_t beforeLast = tokens.size() - 1;
   const auto part = [&](std::size_t end) -> Status {
@@ -162,7 +165,8 @@ Status SessionCore::append(TokenId token, const Cancellation& cancellation) {
   const std::span<const TokenId> one(&token, 1);
   COLIBRI_RETURN_IF_ERROR(checkTokens(one));
   if (m_state->position() >= m_state->context()) {
-    return Status(Code::kUsage, "context_full", "The context of " + std::to_string(m_state->context()) + " tokens is full.");
+    return Status(Code::kUsage, "context_full",
+                  "The context of " + std::to_string(m_state->context()) + " tokens is full.");
   }
   return extend(one, cancellation, nullptr, nullptr);
 }

@@ -1,21 +1,20 @@
 #pragma once
 // The Session that the public header promises.
 
-#include <colibri/session.h>
-
-#include <memory>
-#include <vector>
-
 #include "model/state.h"
 #include "model/trace.h"
 #include "session/engine_core.h"
 #include "session/sampler.h"
 #include "telemetry/time_split.h"
+#include <colibri/session.h>
+
+#include <memory>
+#include <vector>
 
 namespace colibri {
 
 class SessionCore final : public Session {
- public:
+public:
   SessionCore(std::shared_ptr<EngineCore> engine, std::unique_ptr<SequenceState> state);
 
   Status sync(std::span<const TokenId> tokens, const Cancellation& cancellation,
@@ -23,19 +22,19 @@ class SessionCore final : public Session {
   Status append(TokenId token, const Cancellation& cancellation) override;
   [[nodiscard]] std::span<const TokenId> tokens() const override { return m_tokens; }
   [[nodiscard]] std::span<const float> logits() const override;
-  Result<Answer> generate(std::span<const TokenId> prompt, const GenerateOptions& options, const Cancellation& cancellation,
-                          const GenerateCallbacks& callbacks) override;
+  Result<Answer> generate(std::span<const TokenId> prompt, const GenerateOptions& options,
+                          const Cancellation& cancellation, const GenerateCallbacks& callbacks) override;
   void reset() override;
 
-  /// Computes `tokens` behind the present state in passes of any size; `all` gets one row of logits per token when it is not
-  /// null. For teacher forcing.
-  Status extend(std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace, std::vector<float>* all,
-                const std::function<void(double)>& done = {});
+  /// Computes `tokens` behind the present state in passes of any size; `all` gets one row of logits per token when it
+  /// is not null. For teacher forcing.
+  Status extend(std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
+                std::vector<float>* all, const std::function<void(double)>& done = {});
   [[nodiscard]] EngineCore& engine() { return *m_engine; }
   /// Tokens that the last sync() did not have to compute.
   [[nodiscard]] std::int64_t reusedTokens() const { return m_reused; }
 
- private:
+private:
   Status checkTokens(std::span<const TokenId> tokens) const;
   int rewindFor(std::span<const TokenId> tokens);
   void recover();
@@ -46,9 +45,9 @@ class SessionCore final : public Session {
   std::vector<TokenId> m_tokens;
   std::vector<float> m_logits;
   bool m_logitsValid = false;
-  std::vector<SequenceState::Snapshot> m_snapshots;   ///< ascending positions of the held tokens
+  std::vector<SequenceState::Snapshot> m_snapshots;  ///< ascending positions of the held tokens
   std::int64_t m_reused = 0;
-  TimeLedger* m_time = nullptr;                       ///< the running answer's, or null
+  TimeLedger* m_time = nullptr;  ///< the running answer's, or null
   Sampler m_sampler;
 };
 

@@ -34,6 +34,8 @@ std::string StopMatcher::push(std::string_view text) {
   return released;
 }
 
-std::string StopMatcher::finish() { return m_matched ? std::string() : std::exchange(m_held, {}); }
+std::string StopMatcher::finish() {
+  return m_matched ? std::string() : std::exchange(m_held, {});
+}
 
 }  // namespace colibri

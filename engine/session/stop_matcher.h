@@ -9,7 +9,7 @@ namespace colibri {
 
 /// Text that could still turn into a stop string is held back; the stop string itself is never released.
 class StopMatcher {
- public:
+public:
   explicit StopMatcher(std::vector<std::string> stops);
   /// Text that is now certain not to belong to a stop string. After a match nothing more is released.
   std::string push(std::string_view text);
@@ -17,7 +17,7 @@ class StopMatcher {
   std::string finish();
   [[nodiscard]] bool matched() const { return m_matched; }
 
- private:
+private:
   std::vector<std::string> m_stops;
   std::string m_held;
   bool m_matched = false;

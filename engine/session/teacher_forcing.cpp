@@ -1,10 +1,10 @@
 #include "session/teacher_forcing.h"
 
+#include "session/session_core.h"
+
 #include <cstring>
 #include <memory>
 #include <utility>
-
-#include "session/session_core.h"
 
 namespace colibri {
 namespace {
@@ -33,25 +33,28 @@ void addTrace(const EngineCore& engine, const Trace& trace, std::uint64_t tokens
     out.push_back(tensor("router." + n + ".ids", Dtype::kI32, layer.routerIds, {tokens, k}));
     out.push_back(tensor("router." + n + ".weights", Dtype::kF32, layer.routerWeights, {tokens, k}));
     if (engine.layers().layers[i].indexer) {
-      out.push_back(tensor("indexer." + n + ".ids", Dtype::kI32, layer.indexIds, {tokens, static_cast<std::uint64_t>(c.indexTopK)}));
+      out.push_back(tensor("indexer." + n + ".ids", Dtype::kI32, layer.indexIds,
+                           {tokens, static_cast<std::uint64_t>(c.indexTopK)}));
     }
   }
 }
 
 }  // namespace
 
-Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens, const TeacherOptions& options,
-                                               const Cancellation& cancellation) {
+Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens,
+                                               const TeacherOptions& options, const Cancellation& cancellation) {
   auto* core = dynamic_cast<EngineCore*>(&engine);
   if (core == nullptr) return Status(Code::kInternal, "foreign_engine", "Teacher forcing needs a local engine.");
   if (tokens.empty()) return Status(Code::kUsage, "empty_prompt", "The list of tokens is empty.");
   if (static_cast<int>(tokens.size()) > core->options().context) {
-    return Status(Code::kUsage, "context_full", "There are " + std::to_string(tokens.size()) + " tokens, but the context holds " +
-                                                    std::to_string(core->options().context) + ". Raise --ctx.");
+    return Status(Code::kUsage, "context_full",
+                  "There are " + std::to_string(tokens.size()) + " tokens, but the context holds " +
+                      std::to_string(core->options().context) + ". Raise --ctx.");
   }
   for (const TokenId token : tokens) {
     if (token < 0 || token >= core->config().vocabSize) {
-      return Status(Code::kUsage, "token_out_of_range", "Token " + std::to_string(token) + " is not in the model's vocabulary.");
+      return Status(Code::kUsage, "token_out_of_range",
+                    "Token " + std::to_string(token) + " is not in the model's vocabulary.");
     }
   }
   COLIBRI_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, core->newSession());
@@ -59,7 +62,8 @@ Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const T
 
   std::size_t prefill = tokens.size();
   if (options.via == TeacherOptions::Via::kDecode) prefill = 0;
-  if (options.via == TeacherOptions::Via::kSplit) prefill = std::min(tokens.size(), static_cast<std::size_t>(std::max(0, options.split)));
+  if (options.via == TeacherOptions::Via::kSplit)
+    prefill = std::min(tokens.size(), static_cast<std::size_t>(std::max(0, options.split)));
   Trace trace;
   Trace* recorded = options.trace ? &trace : nullptr;
   std::vector<float> rows;

@@ -1,6 +1,7 @@
 #pragma once
 // Logits of given tokens, computed in a chosen way; the basis of `coli logits`, `coli oracle` and the invariance tests.
 
+#include "checkpoint/tensor.h"
 #include <colibri/cancellation.h>
 #include <colibri/engine.h>
 #include <colibri/status.h>
@@ -12,16 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/tensor.h"
-
 namespace colibri {
 
 struct TeacherOptions {
   enum class Via { kPrefill, kDecode, kSplit };
-  bool allPositions = true;     ///< false: the last position only
-  bool trace = false;           ///< also inner values of every layer
+  bool allPositions = true;  ///< false: the last position only
+  bool trace = false;        ///< also inner values of every layer
   Via via = Via::kPrefill;
-  int split = 0;                ///< kSplit: tokens of the prefill; the rest is decoded one by one
+  int split = 0;  ///< kSplit: tokens of the prefill; the rest is decoded one by one
 };
 
 /// A tensor in memory, named as in a safetensors file.
@@ -32,9 +31,10 @@ struct NamedTensor {
   std::vector<std::byte> data;
 };
 
-/// "logits" F32 [positions, vocab] first; with trace also layer.{i} F32 [tokens, m, D], router.{i}.ids I32, router.{i}.weights F32,
-/// indexer.{i}.ids I32, attn.{i}.in/out and ffn.{i}.in/out F32 [tokens, D]. A new session is used. kUsage for bad tokens.
-Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens, const TeacherOptions& options,
-                                               const Cancellation& cancellation);
+/// "logits" F32 [positions, vocab] first; with trace also layer.{i} F32 [tokens, m, D], router.{i}.ids I32,
+/// router.{i}.weights F32, indexer.{i}.ids I32, attn.{i}.in/out and ffn.{i}.in/out F32 [tokens, D]. A new session is
+/// used. kUsage for bad tokens.
+Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens,
+                                               const TeacherOptions& options, const Cancellation& cancellation);
 
 }  // namespace colibri

@@ -9,9 +9,10 @@ namespace colibri {
 
 enum class TimeCause : std::size_t { kDiskWait, kExperts, kDense, kAttention, kOther, kCount };
 
-/// Attributes wall time to exactly one cause at a time, so the parts add up to the whole. Leader thread only; no allocation.
+/// Attributes wall time to exactly one cause at a time, so the parts add up to the whole. Leader thread only; no
+/// allocation.
 class TimeLedger {
- public:
+public:
   using Clock = std::chrono::steady_clock;
   /// Charges the time since the last switch to the current cause and makes `cause` current; returns the previous one.
   TimeCause enter(TimeCause cause) {
@@ -29,7 +30,7 @@ class TimeLedger {
     return sum;
   }
 
- private:
+private:
   std::array<double, static_cast<std::size_t>(TimeCause::kCount)> m_seconds{};
   TimeCause m_cause = TimeCause::kOther;
   Clock::time_point m_since = Clock::now();
@@ -37,13 +38,13 @@ class TimeLedger {
 
 /// Charges a scope to a cause and restores the one before.
 class TimeScope {
- public:
+public:
   TimeScope(TimeLedger& ledger, TimeCause cause) : m_ledger(&ledger), m_previous(ledger.enter(cause)) {}
   TimeScope(const TimeScope&) = delete;
   TimeScope& operator=(const TimeScope&) = delete;
   ~TimeScope() { m_ledger->enter(m_previous); }
 
- private:
+private:
   TimeLedger* m_ledger;
   TimeCause m_previous;
 };

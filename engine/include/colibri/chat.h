@@ -26,30 +26,30 @@ Result<DialectChoice> detectDialect(const std::filesystem::path& folder);
 /// "a", "b", "c" or "auto" (nullopt).
 Result<std::optional<Dialect>> parseDialect(std::string_view name);
 
-/// A rendered prompt. Encoding `segments` gives the ids of `text` in template mode, except where a payload spells a control
-/// token: that stays plain text.
+/// A rendered prompt. Encoding `segments` gives the ids of `text` in template mode, except where a payload spells a
+/// control token: that stays plain text.
 struct Prompt {
-  std::string text;                     ///< exact bytes
-  std::vector<TextSegment> segments;    ///< the same, split for safe tokenisation
-  std::vector<std::string> images;      ///< image records as JSON text, in prompt order
-  bool startsInReasoning = false;       ///< ends in <think>
+  std::string text;                   ///< exact bytes
+  std::vector<TextSegment> segments;  ///< the same, split for safe tokenisation
+  std::vector<std::string> images;    ///< image records as JSON text, in prompt order
+  bool startsInReasoning = false;     ///< ends in <think>
 };
 
-/// Renders a request as JSON text: {"messages":[…],"tools":…,"thinking":…,"reasoning_effort":…,"drop_thinking":…,…} or a bare
-/// list of messages. Further options: "response_format", "add_generation_prompt", "add_bos"; thinking is on unless it is switched
-/// off. `apiNormalisation`: first what a server does with a client's request (spec 11); without it roles and values are taken as
-/// given. kUsage with the message's index when it is invalid.
+/// Renders a request as JSON text: {"messages":[…],"tools":…,"thinking":…,"reasoning_effort":…,"drop_thinking":…,…} or
+/// a bare list of messages. Further options: "response_format", "add_generation_prompt", "add_bos"; thinking is on
+/// unless it is switched off. `apiNormalisation`: first what a server does with a client's request (spec 11); without
+/// it roles and values are taken as given. kUsage with the message's index when it is invalid.
 Result<Prompt> renderPrompt(std::string_view requestJson, Dialect dialect, bool apiNormalisation = false);
 
 /// A plain conversation, for callers that have no JSON.
 struct ChatMessage {
-  std::string role;                     ///< "system", "user", "assistant"
+  std::string role;  ///< "system", "user", "assistant"
   std::string content;
-  std::string reasoning;                ///< assistant only
+  std::string reasoning;  ///< assistant only
 };
 struct ChatOptions {
   bool thinking = false;
-  std::string effort;                   ///< "" (the dialect's default), "low", "high", "max" or "1".."100" (C)
+  std::string effort;  ///< "" (the dialect's default), "low", "high", "max" or "1".."100" (C)
 };
 /// The same normalisation as for a client's request. A last assistant message is continued.
 Result<Prompt> renderPrompt(const std::vector<ChatMessage>& messages, const ChatOptions& options, Dialect dialect);
@@ -57,13 +57,13 @@ Result<Prompt> renderPrompt(const std::vector<ChatMessage>& messages, const Chat
 struct ToolCall {
   std::string id;
   std::string name;
-  std::string arguments;                ///< JSON text
+  std::string arguments;  ///< JSON text
 };
 struct Completion {
   std::string content;
   std::string reasoning;
   std::vector<ToolCall> toolCalls;
-  std::string finish;                   ///< "stop", "tool_calls" or "length"; "" before the end
+  std::string finish;  ///< "stop", "tool_calls" or "length"; "" before the end
   /// The markup (its first 64 KiB) when a block of calls began but no call could be read; for a log.
   std::string unreadMarkup;
 };
@@ -80,17 +80,18 @@ struct CompletionOptions {
   bool startsInReasoning = false;
   /// False: markup of calls is ordinary text, without its mark.
   bool toolsOffered = true;
-  /// The request's "tools" as JSON text, or "". Arguments whose form contradicts the declared type are then put right: a declared
-  /// string stays a string; a declared number, boolean, list or object written as a string becomes one when it reads as one.
+  /// The request's "tools" as JSON text, or "". Arguments whose form contradicts the declared type are then put right:
+  /// a declared string stays a string; a declared number, boolean, list or object written as a string becomes one when
+  /// it reads as one.
   std::string tools;
   /// Ids of calls are a function of this and of their number in the turn; give each turn its own.
   std::uint64_t idSeed = 0;
 };
 
-/// Incremental, tolerant parser of generated text (spec 10.3). Any text is legal; invalid UTF-8 becomes U+FFFD. The result is the same
-/// for any split of the text. Time is linear in the text. For one thread.
+/// Incremental, tolerant parser of generated text (spec 10.3). Any text is legal; invalid UTF-8 becomes U+FFFD. The
+/// result is the same for any split of the text. Time is linear in the text. For one thread.
 class CompletionParser {
- public:
+public:
   explicit CompletionParser(bool startsInReasoning);
   explicit CompletionParser(const CompletionOptions& options);
   ~CompletionParser();
@@ -105,7 +106,7 @@ class CompletionParser {
   /// True while the text being read is reasoning.
   [[nodiscard]] bool inReasoning() const;
 
- private:
+private:
   struct State;
   std::unique_ptr<State> m_state;
 };

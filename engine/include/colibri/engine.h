@@ -23,21 +23,21 @@ enum class IoChoice { kAuto, kUring, kThreads };
 
 /// How to load a model. Defaults are those of the settings table (docs/settings.md).
 struct EngineOptions {
-  std::filesystem::path model;                         ///< folder with config.json
-  std::vector<std::filesystem::path> shardDirs;        ///< further folders with distinct shards
-  std::optional<std::uint64_t> ramBytes;               ///< budget; absent: from free memory
-  int context = 4096;                                  ///< tokens
-  std::optional<std::uint64_t> cacheExperts;           ///< slots in all; absent: planned
-  std::optional<std::uint64_t> cap;                    ///< slots per layer; excludes cacheExperts
-  std::optional<int> threads;                          ///< absent: physical cores
+  std::filesystem::path model;                   ///< folder with config.json
+  std::vector<std::filesystem::path> shardDirs;  ///< further folders with distinct shards
+  std::optional<std::uint64_t> ramBytes;         ///< budget; absent: from free memory
+  int context = 4096;                            ///< tokens
+  std::optional<std::uint64_t> cacheExperts;     ///< slots in all; absent: planned
+  std::optional<std::uint64_t> cap;              ///< slots per layer; excludes cacheExperts
+  std::optional<int> threads;                    ///< absent: physical cores
   Isa isa = Isa::kAuto;
   Numerics numerics = Numerics::kVendor;
-  std::optional<int> prefillChunk;                     ///< rows per pass
-  std::optional<int> prefillSegment;                   ///< tokens per sweep over the layers
+  std::optional<int> prefillChunk;    ///< rows per pass
+  std::optional<int> prefillSegment;  ///< tokens per sweep over the layers
   bool direct = true;
   std::optional<int> queueDepth;
   IoChoice io = IoChoice::kAuto;
-  bool needTokenizer = true;                           ///< false: a missing tokenizer.json is no error, texts are empty
+  bool needTokenizer = true;  ///< false: a missing tokenizer.json is no error, texts are empty
 };
 
 /// One part of the memory plan.
@@ -49,8 +49,8 @@ struct MemoryPart {
 /// What was decided at load: the memory ledger's plan and the resolved numbers.
 struct EnginePlan {
   std::uint64_t budgetBytes = 0;
-  std::uint64_t usedBytes = 0;        ///< sum of parts, <= budgetBytes
-  std::vector<MemoryPart> parts;      ///< every tag
+  std::uint64_t usedBytes = 0;    ///< sum of parts, <= budgetBytes
+  std::vector<MemoryPart> parts;  ///< every tag
   std::uint64_t expertSlots = 0;
   int threads = 0;
   int prefillChunk = 0;
@@ -62,11 +62,11 @@ struct EnginePlan {
 
 /// Facts about the loaded model.
 struct ModelSummary {
-  std::string name;                   ///< folder name
+  std::string name;  ///< folder name
   std::string modelType;
   std::string modelId;
   int layers = 0;
-  int expertsPerLayer = 0;            ///< largest layer
+  int expertsPerLayer = 0;  ///< largest layer
   int vocabSize = 0;
   int contextLimit = 0;
   std::uint64_t expertBytes = 0;
@@ -87,10 +87,10 @@ struct LoadProgress {
   std::uint64_t totalBytes = 0;
 };
 
-/// Owns the weights, the expert cache and the compute team. Sessions of one engine run one at a time, on the thread that calls
-/// them; live() may be called from any thread.
+/// Owns the weights, the expert cache and the compute team. Sessions of one engine run one at a time, on the thread
+/// that calls them; live() may be called from any thread.
 class Engine {
- public:
+public:
   /// Plans, allocates and reads the resident weights. Errors: kCheckpoint, kMemory, kIo, kUnavailable, kCancelled.
   static Result<std::shared_ptr<Engine>> open(const EngineOptions& options,
                                               const std::function<void(const LoadProgress&)>& progress = {},

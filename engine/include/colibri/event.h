@@ -16,15 +16,15 @@ enum class FinishReason { kStop, kLength, kCancelled, kError };
 struct PrefillEvent {
   std::int64_t done = 0;
   std::int64_t total = 0;
-  double etaSeconds = 0;      ///< 0 while unknown
+  double etaSeconds = 0;  ///< 0 while unknown
 };
 
-/// One generated token. `text` may be empty while the bytes of a character are incomplete, or while it may turn into a stop
-/// string. A last event with id -1 may bring text that was held back.
+/// One generated token. `text` may be empty while the bytes of a character are incomplete, or while it may turn into a
+/// stop string. A last event with id -1 may bring text that was held back.
 struct TokenEvent {
   TokenId id = 0;
   std::string text;
-  double logprob = 0;         ///< natural logarithm of its probability before temperature and filters
+  double logprob = 0;  ///< natural logarithm of its probability before temperature and filters
 };
 
 /// Wall time of an answer by cause; the parts add up to prefill + decode.
@@ -49,7 +49,7 @@ struct DiskUse {
   std::string path;
   std::uint64_t bytesRead = 0;
   bool direct = false;
-  std::string reason;         ///< why not direct
+  std::string reason;  ///< why not direct
 };
 
 struct ExpertUse {
@@ -69,7 +69,7 @@ struct Answer {
   std::string reasoning;        ///< text before </think>, without the tags
   std::vector<TokenId> tokens;  ///< generated tokens, end-of-sentence included when it was sampled
   FinishReason finishReason = FinishReason::kStop;
-  Status error;                 ///< why, for kError and kCancelled; otherwise ok
+  Status error;  ///< why, for kError and kCancelled; otherwise ok
   std::int64_t promptTokens = 0;
   std::int64_t completionTokens = 0;
   std::int64_t reusedTokens = 0;

@@ -25,25 +25,26 @@ struct Sampling {
 };
 
 struct GenerateOptions {
-  std::int64_t maxTokens = -1;      ///< a ceiling; -1: until the context is full
+  std::int64_t maxTokens = -1;  ///< a ceiling; -1: until the context is full
   Sampling sampling;
-  std::vector<std::string> stop;    ///< matched in the content across token borders; the match is not returned
-  bool ignoreEos = false;           ///< end-of-sentence is never sampled
-  bool startsInReasoning = false;   ///< the prompt ended in <think>
+  std::vector<std::string> stop;   ///< matched in the content across token borders; the match is not returned
+  bool ignoreEos = false;          ///< end-of-sentence is never sampled
+  bool startsInReasoning = false;  ///< the prompt ended in <think>
 };
 
 struct GenerateCallbacks {
-  std::function<void(const PrefillEvent&)> prefill;   ///< at least each second
+  std::function<void(const PrefillEvent&)> prefill;  ///< at least each second
   std::function<void(const TokenEvent&)> token;
 };
 
 /// Not thread-safe: one caller at a time. After a cancel or an error the session can be used again at once.
 class Session {
- public:
+public:
   virtual ~Session() = default;
 
   /// Makes the state that of `tokens` (the whole prompt), reusing the longest prefix already computed.
-  /// kUsage for an id outside the vocabulary or a prompt longer than the context (the state is unchanged); kCancelled, kIo.
+  /// kUsage for an id outside the vocabulary or a prompt longer than the context (the state is unchanged); kCancelled,
+  /// kIo.
   virtual Status sync(std::span<const TokenId> tokens, const Cancellation& cancellation,
                       const std::function<void(const PrefillEvent&)>& progress = {}) = 0;
   /// Computes one more token.

@@ -12,23 +12,27 @@ namespace colibri {
 /// Kind of an error. `coli` turns it into its exit code, the app into the banner's button.
 enum class Code {
   kOk,
-  kFindings,       ///< a check found differences (exit 1)
-  kUsage,          ///< a wrong option or call (exit 2)
-  kUnavailable,    ///< an option that cannot take effect here (exit 2)
-  kCheckpoint,     ///< checkpoint missing, damaged or not supported (exit 3)
-  kMemory,         ///< does not fit the memory budget (exit 4)
-  kIo,             ///< read or write error (exit 5)
-  kNetwork,        ///< network or hub (exit 6)
-  kCancelled,      ///< cancelled by the user (exit 130)
-  kInternal,       ///< a broken invariant of Colibri itself (exit 70)
+  kFindings,     ///< a check found differences (exit 1)
+  kUsage,        ///< a wrong option or call (exit 2)
+  kUnavailable,  ///< an option that cannot take effect here (exit 2)
+  kCheckpoint,   ///< checkpoint missing, damaged or not supported (exit 3)
+  kMemory,       ///< does not fit the memory budget (exit 4)
+  kIo,           ///< read or write error (exit 5)
+  kNetwork,      ///< network or hub (exit 6)
+  kCancelled,    ///< cancelled by the user (exit 130)
+  kInternal,     ///< a broken invariant of Colibri itself (exit 70)
 };
 
-/// Outcome of an operation. `id` is a short stable word for programs ("missing_shard"), `message` a sentence for people.
+/// Outcome of an operation. `id` is a short stable word for programs ("missing_shard"), `message` a sentence for
+/// people.
 class [[nodiscard]] Status {
- public:
+public:
   Status() = default;
   Status(Code code, std::string id, std::string message, std::string detail = {}, bool retryable = false)
-      : m_code(code), m_id(std::move(id)), m_message(std::move(message)), m_detail(std::move(detail)),
+      : m_code(code),
+        m_id(std::move(id)),
+        m_message(std::move(message)),
+        m_detail(std::move(detail)),
         m_retryable(retryable) {}
 
   static Status ok() { return {}; }
@@ -48,7 +52,7 @@ class [[nodiscard]] Status {
     return copy;
   }
 
- private:
+private:
   Code m_code = Code::kOk;
   std::string m_id;
   std::string m_message;
@@ -59,9 +63,9 @@ class [[nodiscard]] Status {
 /// A value or the Status that explains why there is none. Reading the value of a failed Result is a programming error.
 template <typename T>
 class [[nodiscard]] Result {
- public:
-  Result(T value) : m_state(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Status status) : m_state(std::move(status)) {}     // NOLINT(google-explicit-constructor)
+public:
+  Result(T value) : m_state(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : m_state(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool isOk() const { return std::holds_alternative<T>(m_state); }
   explicit operator bool() const { return isOk(); }
@@ -76,22 +80,22 @@ class [[nodiscard]] Result {
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
 
- private:
+private:
   std::variant<T, Status> m_state;
 };
 
 }  // namespace colibri
 
 /// Returns the Status of `expr` from the current function when it is an error.
-#define COLIBRI_RETURN_IF_ERROR(expr)                               \
-  do {                                                              \
+#define COLIBRI_RETURN_IF_ERROR(expr)                                                          \
+  do {                                                                                         \
     if (::colibri::Status colibriStatus = (expr); !colibriStatus.isOk()) return colibriStatus; \
   } while (false)
 
 #define COLIBRI_CONCAT_INNER(a, b) a##b
 #define COLIBRI_CONCAT(a, b) COLIBRI_CONCAT_INNER(a, b)
 /// `COLIBRI_ASSIGN_OR_RETURN(auto x, f());` takes the value of a Result or returns its Status.
-#define COLIBRI_ASSIGN_OR_RETURN(lhs, expr)                                              \
-  auto COLIBRI_CONCAT(colibriResult, __LINE__) = (expr);                                 \
+#define COLIBRI_ASSIGN_OR_RETURN(lhs, expr)                                                                     \
+  auto COLIBRI_CONCAT(colibriResult, __LINE__) = (expr);                                                        \
   if (!COLIBRI_CONCAT(colibriResult, __LINE__).isOk()) return COLIBRI_CONCAT(colibriResult, __LINE__).status(); \
   lhs = std::move(COLIBRI_CONCAT(colibriResult, __LINE__)).value()

@@ -22,7 +22,7 @@ struct TextSegment {
 
 /// Immutable after load; thread-safe.
 class Tokenizer {
- public:
+public:
   /// Reads `folder`/tokenizer.json. kCheckpoint "tokenizer_missing" or "tokenizer_invalid".
   static Result<std::shared_ptr<const Tokenizer>> load(const std::filesystem::path& folder);
   /// The same from the file's text.
@@ -46,9 +46,10 @@ class Tokenizer {
   [[nodiscard]] virtual int vocabSize() const = 0;
 };
 
-/// Turns a stream of tokens into text that never has to be taken back: an incomplete character is held (at most 3 bytes).
+/// Turns a stream of tokens into text that never has to be taken back: an incomplete character is held (at most 3
+/// bytes).
 class StreamingDetokenizer {
- public:
+public:
   /// `tokenizer` must outlive this object. `skipSpecial`: as in Tokenizer::decode. All pushed text equals that decode.
   explicit StreamingDetokenizer(const Tokenizer& tokenizer, bool skipSpecial = false)
       : m_tokenizer(&tokenizer), m_skipSpecial(skipSpecial) {}
@@ -57,7 +58,7 @@ class StreamingDetokenizer {
   /// The held bytes, as U+FFFD.
   std::string finish();
 
- private:
+private:
   const Tokenizer* m_tokenizer;
   bool m_skipSpecial;
   std::string m_held;

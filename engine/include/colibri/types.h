@@ -17,7 +17,18 @@ enum class Isa { kAuto, kScalar, kAvx2, kAvx512, kNeon };
 
 /// Purpose of a long-lived buffer. The planner's bars and the live bars are this enum, in this order.
 enum class MemoryTag {
-  kDense, kHead, kVision, kDraft, kKv, kScratch, kPinned, kEngramCache, kExpertCache, kCheckpoints, kReserve, kCount
+  kDense,
+  kHead,
+  kVision,
+  kDraft,
+  kKv,
+  kScratch,
+  kPinned,
+  kEngramCache,
+  kExpertCache,
+  kCheckpoints,
+  kReserve,
+  kCount
 };
 
 }  // namespace colibri

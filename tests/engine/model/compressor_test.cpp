@@ -2,10 +2,10 @@
 
 #include "model/compressor.h"
 
+#include "engine/model/fixture.h"
+
 #include <cmath>
 #include <limits>
-
-#include "engine/model/fixture.h"
 
 namespace colibri::test {
 namespace {
@@ -19,7 +19,7 @@ struct Kind {
 class CompressorGolden : public testing::TestWithParam<Kind> {};
 
 std::vector<float> entries(const Kind& kind, Numerics numerics, int width) {
-  const Fixture fixture("long");   // any engine whose hidden size is the golden's 128
+  const Fixture fixture("long");  // any engine whose hidden size is the golden's 128
   const auto engine = fixture.open(fixture.options(numerics));
   const ModelContext& loaded = engine->transformer().context();
   ModelConfig config = loaded.config;
@@ -28,7 +28,8 @@ std::vector<float> entries(const Kind& kind, Numerics numerics, int width) {
   config.compressRopeTheta = 160000;
   config.ropeFactor = 16;
   config.originalContext = 65536;
-  const ModelContext model{config, loaded.plan, loaded.weights, loaded.kernels, loaded.team, loaded.experts, loaded.work, numerics};
+  const ModelContext model{config,      loaded.plan,    loaded.weights, loaded.kernels,
+                           loaded.team, loaded.experts, loaded.work,    numerics};
   const GoldenFile golden("kernels/compressor.safetensors");
   const std::string base = std::string(kind.name) + "/";
   const std::vector<float> x = golden.tensor(base + "x").floats();
@@ -71,7 +72,8 @@ TEST_P(CompressorGolden, EntriesEqual) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CompressorGolden,
-                         testing::Values(Kind{"r4", 4, EntryGrid::kAttention}, Kind{"r4_indexer", 4, EntryGrid::kIndexer},
+                         testing::Values(Kind{"r4", 4, EntryGrid::kAttention},
+                                         Kind{"r4_indexer", 4, EntryGrid::kIndexer},
                                          Kind{"r128", 128, EntryGrid::kAttention}),
                          [](const auto& kind) { return std::string(kind.param.name); });
 

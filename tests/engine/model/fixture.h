@@ -1,6 +1,10 @@
 #pragma once
 // The golden checkpoints of tests/golden/v4 as loaded engines with their reference values.
 
+#include "session/engine_core.h"
+#include "session/session_core.h"
+#include "support/golden_file.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -8,10 +12,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "session/engine_core.h"
-#include "session/session_core.h"
-#include "support/golden_file.h"
 
 namespace colibri::test {
 
@@ -28,9 +28,10 @@ struct GoldenCase {
 };
 
 class Fixture {
- public:
+public:
   explicit Fixture(const std::string& name)
-      : m_folder(std::filesystem::path(COLIBRI_GOLDEN_DIR) / "v4" / name), m_name(name),
+      : m_folder(std::filesystem::path(COLIBRI_GOLDEN_DIR) / "v4" / name),
+        m_name(name),
         m_tensors(m_folder / "golden.safetensors") {
     std::ifstream in(m_folder / "golden.json");
     const nlohmann::json json = nlohmann::json::parse(in);
@@ -67,7 +68,7 @@ class Fixture {
   [[nodiscard]] std::string fp32Profile() const { return m_name == "april" ? "fp32_shared_clamp" : "fp32"; }
   [[nodiscard]] std::string vendorProfile() const { return m_name == "april" ? "vendor_kv8" : "vendor"; }
 
- private:
+private:
   std::filesystem::path m_folder;
   std::string m_name;
   GoldenFile m_tensors;

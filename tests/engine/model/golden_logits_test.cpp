@@ -1,19 +1,19 @@
 // Whole network against the reference: profile `fp32` everywhere and exactly, `vendor` by statistics.
 
+#include "engine/model/fixture.h"
+#include "session/teacher_forcing.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
-
-#include "engine/model/fixture.h"
-#include "session/teacher_forcing.h"
 
 namespace colibri::test {
 namespace {
 
 // Tensors of one teacher-forced run by name.
 class TeacherRun {
- public:
+public:
   TeacherRun(Engine& engine, const std::vector<TokenId>& tokens, TeacherOptions options) {
     auto result = computeLogits(engine, tokens, options, {});
     EXPECT_TRUE(result.isOk()) << result.status().message();
@@ -31,7 +31,7 @@ class TeacherRun {
     return {};
   }
 
- private:
+private:
   std::vector<NamedTensor> m_tensors;
 };
 
@@ -44,7 +44,9 @@ float largestDifference(const float* a, const float* b, int n) {
   return worst;
 }
 
-int best(const float* row, int n) { return static_cast<int>(std::max_element(row, row + n) - row); }
+int best(const float* row, int n) {
+  return static_cast<int>(std::max_element(row, row + n) - row);
+}
 
 // The prompt followed by the reference's greedy tokens but the last: one logits row for each of them.
 std::vector<TokenId> forced(const GoldenCase& golden, const std::string& profile) {
@@ -110,10 +112,15 @@ TEST_P(GoldenLogits, Fp32TracesRoutersAndIndexerMatch) {
       const std::string base = trace + profile + "/layer" + l + "/";
       if (fixture.tensors().has(base + "attn_in")) {
         const auto positions = fixture.tensors().tensor(trace + "positions").as<std::int32_t>();
-        const struct { const char* golden; std::string ours; int width; } kinds[] = {
-            {"attn_in", "attn." + l + ".in", c.hiddenSize},   {"attn_out", "attn." + l + ".out", c.hiddenSize},
-            {"ffn_in", "ffn." + l + ".in", c.hiddenSize},     {"ffn_out", "ffn." + l + ".out", c.hiddenSize},
-            {"streams", "layer." + l, c.hcMult * c.hiddenSize}};
+        const struct {
+          const char* golden;
+          std::string ours;
+          int width;
+        } kinds[] = {{"attn_in", "attn." + l + ".in", c.hiddenSize},
+                     {"attn_out", "attn." + l + ".out", c.hiddenSize},
+                     {"ffn_in", "ffn." + l + ".in", c.hiddenSize},
+                     {"ffn_out", "ffn." + l + ".out", c.hiddenSize},
+                     {"streams", "layer." + l, c.hcMult * c.hiddenSize}};
         for (const auto& kind : kinds) {
           const auto want = fixture.tensors().tensor(base + kind.golden).floats();
           const auto have = run.get(kind.ours);
@@ -121,8 +128,9 @@ TEST_P(GoldenLogits, Fp32TracesRoutersAndIndexerMatch) {
             const float* a = want.data() + i * static_cast<std::size_t>(kind.width);
             float largest = 0;
             for (int j = 0; j < kind.width; ++j) largest = std::max(largest, std::abs(a[j]));
-            EXPECT_LE(largestDifference(a, have.data() + static_cast<std::ptrdiff_t>(positions[i]) * kind.width, kind.width),
-                      1e-4F * largest)
+            EXPECT_LE(
+                largestDifference(a, have.data() + static_cast<std::ptrdiff_t>(positions[i]) * kind.width, kind.width),
+                1e-4F * largest)
                 << golden.name << " layer " << layer << " " << kind.golden << " position " << positions[i];
             ++compared;
           }
@@ -169,7 +177,8 @@ TEST_P(GoldenLogits, Fp32TracesRoutersAndIndexerMatch) {
   EXPECT_EQ(indexed > 0, storesIndex);
 }
 
-// April's vendor values are of the first release's kernels (no e4m3 window, shared expert unclamped), so not of this engine.
+// April's vendor values are of the first release's kernels (no e4m3 window, shared expert unclamped), so not of this
+// engine.
 TEST_P(GoldenLogits, VendorWithinTheStatistics) {
   const Fixture fixture(GetParam());
   if (fixture.name() == "april") return;
@@ -203,8 +212,8 @@ TEST_P(GoldenLogits, VendorWithinTheStatistics) {
   }
   std::sort(rms.begin(), rms.end());
   const double share = equal / static_cast<double>(rms.size());
-  std::printf("%s: rms median %.3f p90 %.3f worst %.3f, best token equal at %.1f %% of %zu positions\n", GetParam().c_str(),
-              rms[rms.size() / 2], rms[rms.size() * 9 / 10], rms.back(), 100 * share, rms.size());
+  std::printf("%s: rms median %.3f p90 %.3f worst %.3f, best token equal at %.1f %% of %zu positions\n",
+              GetParam().c_str(), rms[rms.size() / 2], rms[rms.size() * 9 / 10], rms.back(), 100 * share, rms.size());
   EXPECT_LE(rms[rms.size() / 2], 0.25);
   EXPECT_LE(rms[rms.size() * 9 / 10], 0.6);
   EXPECT_GE(share, 0.85);

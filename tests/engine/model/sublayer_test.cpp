@@ -1,12 +1,13 @@
-// Profile `vendor`: each sublayer alone, fed the reference's own input, so that rounding cannot pile up over the network.
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
+// Profile `vendor`: each sublayer alone, fed the reference's own input, so that rounding cannot pile up over the
+// network.
 
 #include "engine/model/fixture.h"
 #include "model/attention.h"
 #include "model/moe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 namespace colibri::test {
 namespace {
@@ -86,9 +87,9 @@ TEST_P(Sublayer, MatchesTheReferenceWithinOneStep) {
   EXPECT_LE(quantile(attnSteps, 0.5), 1.0F);
   EXPECT_LE(quantile(ffnSteps, 0.5), 1.0F);
   EXPECT_EQ(routedEqual, routed);
-  std::printf("%s: attention median %.3f p99 %.3f worst %.3f steps; ffn median %.3f p99 %.3f worst %.3f steps\n", GetParam().c_str(),
-              quantile(attnSteps, 0.5), quantile(attnSteps, 0.99), quantile(attnSteps, 1), quantile(ffnSteps, 0.5),
-              quantile(ffnSteps, 0.99), quantile(ffnSteps, 1));
+  std::printf("%s: attention median %.3f p99 %.3f worst %.3f steps; ffn median %.3f p99 %.3f worst %.3f steps\n",
+              GetParam().c_str(), quantile(attnSteps, 0.5), quantile(attnSteps, 0.99), quantile(attnSteps, 1),
+              quantile(ffnSteps, 0.5), quantile(ffnSteps, 0.99), quantile(ffnSteps, 1));
 }
 
 // april's vendor traces have neither the e4m3 window nor the shared clamp that later releases and this engine have.

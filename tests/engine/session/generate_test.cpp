@@ -1,19 +1,18 @@
 // Session::generate and sync on the demo model.
 
+#include "session/session_core.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
 
-
-#include "session/session_core.h"
-
 namespace colibri {
 namespace {
 
 class Generate : public testing::Test {
- protected:
+protected:
   static void SetUpTestSuite() {
     EngineOptions options;
     options.model = std::filesystem::path(COLIBRI_RESOURCE_DIR) / "demo-model";
@@ -29,7 +28,9 @@ class Generate : public testing::Test {
   static void TearDownTestSuite() { s_engine.reset(); }
 
   static std::unique_ptr<Session> session() { return std::move(s_engine->newSession()).value(); }
-  static std::vector<TokenId> prompt(std::size_t i) { return s_golden["cases"][i]["prompt_ids"].get<std::vector<TokenId>>(); }
+  static std::vector<TokenId> prompt(std::size_t i) {
+    return s_golden["cases"][i]["prompt_ids"].get<std::vector<TokenId>>();
+  }
   static Answer run(Session& session, const std::vector<TokenId>& prompt, const GenerateOptions& options = {}) {
     auto answer = session.generate(prompt, options, {});
     EXPECT_TRUE(answer.isOk()) << answer.status().message();
@@ -115,7 +116,7 @@ TEST_F(Generate, SecondTurnReusesTheFirst) {
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(100 + i * 7);
   (void)run(*s, tokens);
   std::vector<TokenId> other = tokens;
-  other.back() = 55;   // as when the last header changes
+  other.back() = 55;  // as when the last header changes
   other.push_back(66);
   const Answer warm = run(*s, other);
   EXPECT_EQ(warm.reusedTokens, 39);

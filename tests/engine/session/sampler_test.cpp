@@ -52,10 +52,10 @@ TEST(Sampler, FiltersKeepWhatTheyShould) {
   s.topK = 2;
   EXPECT_EQ(kept(s), (std::set<TokenId>{0, 1}));
   s.topK = 0;
-  s.topP = 0.7;   // 0.636 + 0.234 passes 0.7
+  s.topP = 0.7;  // 0.636 + 0.234 passes 0.7
   EXPECT_EQ(kept(s), (std::set<TokenId>{0, 1}));
   s.topP = 1;
-  s.minP = 0.1;   // e^-2 = 0.135 stays, e^-3 = 0.05 goes
+  s.minP = 0.1;  // e^-2 = 0.135 stays, e^-3 = 0.05 goes
   EXPECT_EQ(kept(s), (std::set<TokenId>{0, 1, 2}));
   s.minP = 0;
   s.topP = 1e-9;
@@ -73,7 +73,7 @@ TEST(Sampler, SeedAndPositionNameTheNumber) {
   Sampler b;
   bool differs = false;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    (void)b.choose(kLogits, sampling(1, 9), 1000 + i);   // what was drawn before does not matter
+    (void)b.choose(kLogits, sampling(1, 9), 1000 + i);  // what was drawn before does not matter
     EXPECT_EQ(a.choose(kLogits, sampling(1, 5), i), b.choose(kLogits, sampling(1, 5), i));
     differs |= a.choose(kLogits, sampling(1, 5), i) != a.choose(kLogits, sampling(1, 6), i);
   }
