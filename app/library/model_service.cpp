@@ -27,7 +27,7 @@ ModelService::ModelService(EngineThread* engine, DemoModelFinder findDemo, Engin
     if (id == m_command) fail(failure);
   });
   connect(engine, &EngineThread::unloaded, this, [this] {
-    if (m_state != State::kReady) return;
+    if (m_state == State::kNone || m_state == State::kLoading) return;
     m_state = State::kNone;
     emit changed();
   });

@@ -2,6 +2,8 @@
 
 #include <QJsonArray>
 
+#include <algorithm>
+
 namespace colibri::app {
 namespace {
 
@@ -55,6 +57,13 @@ QJsonObject answerToJson(const Answer& answer) {
           {"reused_tokens", static_cast<double>(answer.reusedTokens)},
           {"timings", timings(answer.timings)},
           {"experts", experts(answer.experts)},
+          // A V4 model has no engram rows, and without drafts each token after the first is one pass.
+          {"engram", QJsonObject{{"rows", 0}, {"row_hits", 0}, {"bytes_read", 0}}},
+          {"drafts",
+           QJsonObject{{"rounds", 0},
+                       {"proposed", 0},
+                       {"accepted", 0},
+                       {"forwards", static_cast<double>(std::max<std::int64_t>(0, answer.completionTokens - 1))}}},
           {"memory", QJsonObject{{"budget_bytes", static_cast<double>(answer.memoryBudgetBytes)},
                                  {"peak_bytes", static_cast<double>(answer.memoryPeakBytes)}}}};
 }

@@ -9,7 +9,6 @@
 #include <QIcon>
 #include <QQuickStyle>
 #include <QtQml/qqmlextensionplugin.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
 

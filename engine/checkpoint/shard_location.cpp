@@ -24,7 +24,7 @@ std::filesystem::path linkRoot(const std::filesystem::path& folder) {
   if (error) return folder;
   // Hub cache: models--owner--name/snapshots/<revision>/file -> ../../blobs/<hash>
   if (root.parent_path().filename() == "snapshots") {
-    const std::filesystem::path repository = root.parent_path().parent_path();
+    std::filesystem::path repository = root.parent_path().parent_path();
     if (std::filesystem::is_directory(repository / "blobs", error)) return repository;
   }
   return root;
@@ -41,7 +41,7 @@ std::filesystem::path locateShard(const std::filesystem::path& folder,
     std::error_code error;
     const auto link = std::filesystem::symlink_status(candidate, error);
     if (error || !std::filesystem::exists(link)) continue;
-    const std::filesystem::path resolved = std::filesystem::canonical(candidate, error);
+    std::filesystem::path resolved = std::filesystem::canonical(candidate, error);
     if (error) {
       why = shown + " is a link to a file that is not there";
       continue;

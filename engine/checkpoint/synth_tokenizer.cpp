@@ -18,7 +18,14 @@ constexpr std::array<std::string_view, 3> kSpecials = {"<｜begin▁of▁sentenc
 
 constexpr std::array<std::string_view, 3> kSplits = {
     R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+",
-    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+    // The released file has a real carriage return and line feed in its classes, not their escapes.
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^)"
+    "\r\n"
+    R"(\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[)"
+    "\r\n"
+    R"(]*|\s*[)"
+    "\r\n"
+    R"(]+|\s+(?!\S)|\s+)"};
 
 std::string utf8(unsigned point) {
   if (point < 0x80) return std::string(1, static_cast<char>(point));
@@ -59,7 +66,8 @@ OrderedJson synthTokenizerJson(int vocabSize) {
   }
   for (const std::string& letter : byteAlphabet()) vocab[letter] = next++;
   for (const std::string_view token : kChatTokens) add(token, false);
-  for (int i = 0; next < vocabSize; ++i) add("<｜place▁holder▁no▁" + std::to_string(i) + "｜>", true);
+  const int fillers = vocabSize - next;
+  for (int i = 0; i < fillers; ++i) add("<｜place▁holder▁no▁" + std::to_string(i) + "｜>", true);
 
   OrderedJson splits = OrderedJson::array();
   for (const std::string_view pattern : kSplits) {

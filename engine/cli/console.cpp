@@ -76,35 +76,6 @@ Result<Json> readJsonInput(Console& console, const std::filesystem::path& path, 
   return json;
 }
 
-Status writeFile(const std::filesystem::path& path, std::string_view bytes) {
-  const auto problem = [&](const std::string& why) {
-    std::string message = path.string();
-    return Status(Code::kIo, "write_failed", message.append(" cannot be written: ").append(why).append("."));
-  };
-  std::filesystem::path partial = path;
-  partial += ".partial";
-  {
-    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-    if (!file) return problem(std::strerror(errno));
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) {
-      const std::string why = std::strerror(errno);
-      std::error_code ignored;
-      std::filesystem::remove(partial, ignored);
-      return problem(why);
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(partial, path, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return problem(error.message());
-  }
-  return Status::ok();
-}
-
 int exitCode(const Status& status) {
   switch (status.code()) {
     case Code::kOk:

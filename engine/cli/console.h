@@ -35,9 +35,6 @@ Result<std::string> readInput(Console& console, const std::filesystem::path& pat
 /// The same as JSON. kUsage when it is not valid.
 Result<Json> readJsonInput(Console& console, const std::filesystem::path& path, std::size_t maxBytes);
 
-/// Writes a file by way of a temporary one beside it, so that it is whole or not there. kIo.
-Status writeFile(const std::filesystem::path& path, std::string_view bytes);
-
 /// `coli`'s exit code for an outcome.
 [[nodiscard]] int exitCode(const Status& status);
 /// {"error":{…}} of a Status. Its detail becomes an object: "key=value" words where it has that form.

@@ -20,7 +20,7 @@ struct Assignment {
 std::vector<Assignment> assign(const ModelContext& model, const Pass& pass) {
   const int k = model.config.expertsPerToken;
   std::vector<Assignment> all;
-  all.reserve(static_cast<std::size_t>(pass.rows * k));
+  all.reserve(static_cast<std::size_t>(pass.rows) * static_cast<std::size_t>(k));
   for (int row = 0; row < pass.rows; ++row) {
     for (int i = 0; i < k; ++i) all.push_back({model.work.routerIds[row * k + i], row, i});
   }

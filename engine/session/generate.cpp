@@ -51,7 +51,7 @@ public:
 
   std::string finish(Answer& answer) {
     answer.reasoning += std::exchange(m_pending, {});
-    const std::string rest = m_stops.finish();
+    std::string rest = m_stops.finish();
     answer.text += rest;
     return rest;
   }

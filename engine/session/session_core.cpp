@@ -103,7 +103,7 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
              static_cast<double>(tokens.size()));
     };
     m_logitsValid = false;
-    const Status status = m_engine->transformer().forward(*m_state, part, output, cancellation, time, tell);
+    Status status = m_engine->transformer().forward(*m_state, part, output, cancellation, time, tell);
     if (!status.isOk()) {
       recover();
       return status;

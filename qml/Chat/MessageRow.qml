@@ -62,7 +62,7 @@ Item {
         id: reasoning
 
         ReasoningLine {
-            text: row.plain
+            thoughts: row.plain
             seconds: row.facts.seconds
             tokens: row.facts.tokens
             running: row.chat.inReasoning && row.last && row.chat.busy

@@ -5,7 +5,7 @@ import Colibri.Ui
 Column {
     id: reasoning
 
-    required property string text
+    required property string thoughts
     required property real seconds
     required property real tokens
     required property bool running
@@ -44,7 +44,7 @@ Column {
                 id: words
                 x: Theme.space.s5
                 width: parent.width - x
-                text: reasoning.text
+                text: reasoning.thoughts
                 textFormat: TextEdit.PlainText
                 font: Theme.type.small.font
                 color: Theme.text2

@@ -142,7 +142,10 @@ TEST(Run, StopEndsBeforeTheTextAndRepeatUsesTheSeeds) {
   EXPECT_EQ(cut.at("text"), whole.substr(0, whole.find(stop)));
   EXPECT_EQ(cut.at("finish_reason"), "stop");
 
-  const std::vector<std::string> sampled{"run",           "--prompt", "Tell me something", "--json",
+  // Long enough for keeping the state behind it to be worth it.
+  std::string system;
+  for (int i = 0; i < 30; ++i) system += "Be brief and friendly. ";
+  const std::vector<std::string> sampled{"run",           "--prompt", "Tell me something", "--system", system, "--json",
                                          "--temperature", "5",        "--max-tokens",      "12"};
   std::vector<std::string> repeated = sampled;
   repeated.insert(repeated.end(), {"--repeat", "3", "--seed", "5"});

@@ -1,5 +1,4 @@
 import QtQuick
-import QtQuick.Controls.Basic
 import QtTest
 import Colibri.Chat
 import Colibri.Ui
@@ -10,17 +9,11 @@ Item {
     width: 1000
     height: 720
 
-    ApplicationWindow {
-        id: window
-        visible: true
-        width: 1000
-        height: 720
-
-        ChatPage {
-            id: page
-            anchors.fill: parent
-            chat: fake.chat
-        }
+    // Keys go to the window of the test case, so the page lies in it.
+    ChatPage {
+        id: page
+        anchors.fill: parent
+        chat: fake.chat
     }
     SignalSpy {
         id: folderSpy
@@ -79,8 +72,8 @@ Item {
                     return
                 if (typeof one.text === "string")
                     all += (typeof one.getText === "function" ? one.getText(0, one.length) : one.text) + "\n"
-                for (const child of one.children)
-                    walk(child)
+                for (let i = 0; i < one.children.length; ++i)
+                    walk(one.children[i])
             }
             walk(from || page)
             return all.replace(/\u00a0/g, " ")
