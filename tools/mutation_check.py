@@ -183,6 +183,7 @@ class Bench:
         if done.returncode != 0:
             raise Broken("The copy cannot be configured:\n" + done.stdout + done.stderr)
         tests = sorted({test for mutation in mutations for test in mutation.tests})
+        say("building the test programs of the copy")
         output = self.make(tests)
         if output is not None:
             raise Broken("The tests do not build without a mutation:\n" + output)

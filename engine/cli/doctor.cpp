@@ -151,7 +151,7 @@ Status doctor(Console& console, const Options& options, bool json) {
 #ifdef __OPTIMIZE__
                        {"optimised", true}
 #else
-                        {"optimised", false}
+                       {"optimised", false}
 #endif
                       }},
                      {"probe", machineJson(machine)},

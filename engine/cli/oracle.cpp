@@ -127,6 +127,7 @@ Status oracle(Console& console, const Options& options, bool json) {
       if (!status.isOk()) return status.within("Case " + entry.name);
     }
   }
+  judgePools(report);
   line.clear();
   if (json) {
     printJson(console, reportJson(report));

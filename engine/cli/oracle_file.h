@@ -24,6 +24,8 @@ struct OracleTolerance {
   std::optional<double> rmsP90;
   std::optional<double> argmaxShare;
   std::optional<double> argmaxMargin;
+  bool operator==(const OracleTolerance&) const = default;
+  [[nodiscard]] bool statistical() const { return rmsMedian || rmsP90 || argmaxShare; }
   [[nodiscard]] bool any() const { return maxAbs || rmsMedian || rmsP90 || argmaxShare || argmaxMargin; }
 };
 

@@ -77,13 +77,18 @@ double quantile(std::vector<double> values, double share) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-void judgePositions(const OracleTolerance& tolerance, const std::vector<PositionResult>& results, Failures& failures) {
-  if (results.empty()) return;
-  std::vector<double> rms;
-  std::int64_t equal = 0;
+OracleReport::Pool& poolOf(const OracleCase& oracle, OracleReport& report) {
+  for (OracleReport::Pool& pool : report.pools) {
+    if (pool.numerics == oracle.numerics && pool.tolerance == oracle.tolerance) return pool;
+  }
+  report.pools.push_back({.numerics = oracle.numerics, .tolerance = oracle.tolerance});
+  return report.pools.back();
+}
+
+void judgePositions(const OracleCase& oracle, const std::vector<PositionResult>& results, Failures& failures,
+                    OracleReport& report) {
+  const OracleTolerance& tolerance = oracle.tolerance;
   for (const PositionResult& result : results) {
-    rms.push_back(result.rms);
-    equal += result.argmaxEqual ? 1 : 0;
     if (tolerance.maxAbs && result.maxAbs > *tolerance.maxAbs) {
       failures.add(result.position, "a value differs by " + number(result.maxAbs));
     }
@@ -91,17 +96,12 @@ void judgePositions(const OracleTolerance& tolerance, const std::vector<Position
     if (tolerance.argmaxMargin && result.margin >= *tolerance.argmaxMargin && !result.argmaxEqual) {
       failures.add(result.position, "another token is best although the lead is " + number(result.margin));
     }
-  }
-  const std::int64_t last = results.back().position;
-  if (tolerance.rmsMedian && quantile(rms, 0.5) > *tolerance.rmsMedian) {
-    failures.add(last, "the median of the RMS differences is " + number(quantile(rms, 0.5)));
-  }
-  if (tolerance.rmsP90 && quantile(rms, 0.9) > *tolerance.rmsP90) {
-    failures.add(last, "the 90th percentile of the RMS differences is " + number(quantile(rms, 0.9)));
-  }
-  const double share = static_cast<double>(equal) / static_cast<double>(results.size());
-  if (tolerance.argmaxShare && share < *tolerance.argmaxShare) {
-    failures.add(last, "the best token is equal at a share of only " + number(share));
+    if (!tolerance.statistical()) continue;
+    OracleReport::Pool& pool = poolOf(oracle, report);
+    pool.lastCase = oracle.name;
+    pool.lastPosition = result.position;
+    pool.rms.push_back(result.rms);
+    pool.equal += result.argmaxEqual ? 1 : 0;
   }
 }
 
@@ -124,7 +124,7 @@ Status judgeCase(const OracleCase& oracle, bool logprobs, const OracleRun& run, 
     }
     results.push_back(compare(expected, rowAt(static_cast<std::size_t>(expected.position)), logprobs, report));
   }
-  judgePositions(oracle.tolerance, results, failures);
+  judgePositions(oracle, results, failures, report);
   if (!oracle.greedy) return Status::ok();
 
   ++report.greedyCases;
@@ -148,6 +148,27 @@ Status judgeCase(const OracleCase& oracle, bool logprobs, const OracleRun& run, 
   }
   report.tokenEqual += allEqual ? 1 : 0;
   return Status::ok();
+}
+
+void judgePools(OracleReport& report) {
+  const std::vector<OracleReport::Pool> pools = report.pools;
+  for (const OracleReport::Pool& pool : pools) {
+    Failures failures(report, pool.lastCase);
+    const auto over = [&](const std::string& what) {
+      failures.add(pool.lastPosition, what + " over " + std::to_string(pool.rms.size()) + " positions");
+    };
+    const OracleTolerance& tolerance = pool.tolerance;
+    const double median = quantile(pool.rms, 0.5);
+    const double p90 = quantile(pool.rms, 0.9);
+    const double share = static_cast<double>(pool.equal) / static_cast<double>(pool.rms.size());
+    if (tolerance.rmsMedian && median > *tolerance.rmsMedian)
+      over("the median of the RMS differences is " + number(median));
+    if (tolerance.rmsP90 && p90 > *tolerance.rmsP90)
+      over("the 90th percentile of the RMS differences is " + number(p90));
+    if (tolerance.argmaxShare && share < *tolerance.argmaxShare) {
+      over("the best token is equal at a share of only " + number(share));
+    }
+  }
 }
 
 }  // namespace colibri

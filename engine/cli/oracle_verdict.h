@@ -25,6 +25,17 @@ struct OracleReport {
   std::int64_t greedyTokens = 0;
   std::int64_t greedyTokensEqual = 0;
   bool ok = true;
+  /// Positions of the cases that share a profile and a statistical tolerance. A share of a dozen positions says little
+  /// about a chaotic profile, so medians and shares are taken over all of them (tests/golden/v4/README.md).
+  struct Pool {
+    std::string lastCase;
+    std::int64_t lastPosition = 0;
+    Numerics numerics = Numerics::kVendor;
+    OracleTolerance tolerance;
+    std::vector<double> rms;
+    std::int64_t equal = 0;
+  };
+  std::vector<Pool> pools;
   /// The first thing that is not within its tolerance: case, position, and why.
   struct Difference {
     std::string name;
@@ -42,7 +53,11 @@ struct OracleRun {
   std::vector<TokenId> greedy;
 };
 
-/// Adds one case to the report. kUsage for an id beyond the vocabulary.
+/// Adds one case to the report: each value, token and lead is judged at once, medians and shares by judgePools().
+/// kUsage for an id beyond the vocabulary.
 Status judgeCase(const OracleCase& oracle, bool logprobs, const OracleRun& run, OracleReport& report);
+
+/// Judges the statistics over the whole file; call it once, after the last case.
+void judgePools(OracleReport& report);
 
 }  // namespace colibri

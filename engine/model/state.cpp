@@ -63,8 +63,9 @@ std::uint64_t SequenceState::bytes(const ModelConfig& config, const LayerPlan& p
 Result<std::unique_ptr<SequenceState>> SequenceState::create(const ModelConfig& config, const LayerPlan& plan,
                                                              int context, std::shared_ptr<Ledger> ledger) {
   std::unique_ptr<SequenceState> state(new SequenceState());
+  state->m_ledger = std::move(ledger);
   COLIBRI_ASSIGN_OR_RETURN(state->m_buffer,
-                           Buffer::allocate(bytes(config, plan, context), MemoryTag::kKv, std::move(ledger)));
+                           Buffer::allocate(bytes(config, plan, context), MemoryTag::kKv, state->m_ledger));
   Carver carver(state->m_buffer.as<float>());
   state->m_volatileFloats = carve(carver, config, plan, context, state->m_layers);
   for (const LayerState& layer : state->m_layers) {
@@ -86,15 +87,23 @@ void SequenceState::clear() {
   for (const auto& [scores, count] : m_scores) std::fill_n(scores, count, -std::numeric_limits<float>::infinity());
 }
 
-SequenceState::Snapshot SequenceState::snapshot() const {
+std::uint64_t SequenceState::snapshotBytes(const ModelConfig& config, const LayerPlan& plan) {
+  Carver carver(nullptr);
+  std::vector<LayerState> layers;
+  return carve(carver, config, plan, 0, layers) * sizeof(float);
+}
+
+Result<SequenceState::Snapshot> SequenceState::snapshot() const {
   Snapshot copy;
   copy.position = m_position;
-  copy.volatileRows.assign(m_buffer.as<float>(), m_buffer.as<float>() + m_volatileFloats);
+  COLIBRI_ASSIGN_OR_RETURN(copy.volatileRows,
+                           Buffer::allocate(m_volatileFloats * sizeof(float), MemoryTag::kKv, m_ledger));
+  std::copy_n(m_buffer.as<float>(), m_volatileFloats, copy.volatileRows.as<float>());
   return copy;
 }
 
 void SequenceState::restore(const Snapshot& snapshot) {
-  std::copy(snapshot.volatileRows.begin(), snapshot.volatileRows.end(), m_buffer.as<float>());
+  std::copy_n(snapshot.volatileRows.as<float>(), m_volatileFloats, m_buffer.as<float>());
   m_position = snapshot.position;
 }
 

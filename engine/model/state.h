@@ -49,9 +49,12 @@ public:
   /// The part that later tokens overwrite, at one position.
   struct Snapshot {
     int position = -1;
-    std::vector<float> volatileRows;
+    Buffer volatileRows;
   };
-  [[nodiscard]] Snapshot snapshot() const;
+  /// Bytes of one snapshot.
+  [[nodiscard]] static std::uint64_t snapshotBytes(const ModelConfig& config, const LayerPlan& plan);
+  /// A copy, charged as kKv; kMemory when there is no room for it.
+  [[nodiscard]] Result<Snapshot> snapshot() const;
   /// Goes back to `snapshot`, taken from this object at an earlier or equal position of the same tokens.
   void restore(const Snapshot& snapshot);
 
@@ -60,6 +63,7 @@ private:
 
   Buffer m_buffer;
   std::vector<LayerState> m_layers;
+  std::shared_ptr<Ledger> m_ledger;
   std::size_t m_volatileFloats = 0;  ///< the rings and compressor rows stand first in the buffer
   std::vector<std::pair<float*, std::size_t>> m_scores;
   int m_position = 0;

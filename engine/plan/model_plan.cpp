@@ -29,7 +29,8 @@ Result<EnginePlan> planModel(const EngineOptions& options, const ModelFacts& mod
     mostExperts = std::max(mostExperts, model.layout.experts(layer));
     input.totalExperts += static_cast<std::uint64_t>(model.layout.experts(layer));
   }
-  input.kvBytes = SequenceState::bytes(model.config, model.layers, options.context);
+  input.kvBytes = SequenceState::bytes(model.config, model.layers, options.context) +
+                  kSessionSnapshots * SequenceState::snapshotBytes(model.config, model.layers);
   input.scratchBytes = Workspace::bytes(model.config, model.layers, limits, mostExperts);
   input.slotBytes = ExpertStore::slotBytes(model.layout);
   input.expertsPerToken = model.config.expertsPerToken;

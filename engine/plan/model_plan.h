@@ -13,6 +13,8 @@ namespace colibri {
 inline constexpr int kDefaultPrefillChunk = 128;
 inline constexpr int kDefaultPrefillSegment = 512;
 inline constexpr int kDefaultQueueDepth = 8;
+/// Earlier positions that a session can go back to at once; their copies are planned as part of `kv`.
+inline constexpr std::size_t kSessionSnapshots = 2;
 
 /// What planModel() looks at; all outlive the call.
 struct ModelFacts {

@@ -6,14 +6,6 @@
 #include <utility>
 
 namespace colibri {
-namespace {
-
-// Below this a snapshot costs more than computing the tokens again.
-constexpr int kWorthSnapshot = 16;
-constexpr std::size_t kMostSnapshots = 4;
-
-}  // namespace
-
 SessionCore::SessionCore(std::shared_ptr<EngineCore> engine, std::unique_ptr<SequenceState> state)
     : m_engine(std::move(engine)), m_state(std::move(state)) {
   m_logits.resize(static_cast<std::size_t>(m_engine->config().vocabSize));
@@ -74,8 +66,9 @@ void SessionCore::recover() {
 }
 
 void SessionCore::keepSnapshot() {
-  if (m_snapshots.size() == kMostSnapshots) m_snapshots.erase(m_snapshots.begin());
-  m_snapshots.push_back(m_state->snapshot());
+  if (m_snapshots.size() == kSessionSnapshots) m_snapshots.erase(m_snapshots.begin());
+  // Without room for it the tokens are computed again one day; nothing else is lost.
+  if (auto snapshot = m_state->snapshot()) m_snapshots.push_back(std::move(snapshot).value());
 }
 
 Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
@@ -152,7 +145,7 @@ Status SessionCore::sync(std::span<const TokenId> tokens, const Cancellation& ca
     done = end;
     return Status::ok();
   };
-  if (beforeLast >= done + kWorthSnapshot) {
+  if (beforeLast > done) {
     COLIBRI_RETURN_IF_ERROR(part(beforeLast));
     keepSnapshot();
   }

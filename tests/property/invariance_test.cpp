@@ -1,6 +1,7 @@
 // One hash for each model, prompt and profile, however it is computed: a reduced grid. full_grid_test.cpp has all of
 // it.
 
+#include "base/hash.h"
 #include "property/combination.h"
 
 #include <algorithm>
@@ -37,6 +38,25 @@ TEST_P(Invariance, RandomCombinations) {
   }
   SCOPED_TRACE("COLIBRI_PROPERTY_SEED=" + std::to_string(seed));
   expectInvariant(subject, GetParam().numerics, combinations, prompt, expected);
+}
+
+TEST_P(Invariance, TracesAndLastPositionAlone) {
+  const Subject subject = openSubject(GetParam().name);
+  const std::vector<TokenId> prompt = subject.prompt(19);
+  const LogitRows expected = computeRows(subject, GetParam().numerics, {}, prompt);
+  const auto engine = openEngine(engineOptions(subject, GetParam().numerics, {}, prompt.size()),
+                                 std::make_shared<testing::FaultControl>());
+  ASSERT_NE(engine, nullptr);
+  for (const bool trace : {true, false}) {
+    TeacherOptions options;
+    options.trace = trace;
+    options.allPositions = trace;
+    const auto tensors = computeLogits(*engine, prompt, options, {});
+    ASSERT_TRUE(tensors.isOk()) << tensors.status().message();
+    EXPECT_EQ(tensors->size() > 1, trace);
+    const std::span<const float> want = trace ? std::span(expected.values) : expected.row(prompt.size() - 1);
+    EXPECT_EQ(shortHash(tensors->front().data), shortHash(std::as_bytes(want))) << (trace ? "trace" : "last position");
+  }
 }
 
 // Another prompt, profile or model gives another hash, else the grid would compare nothing.

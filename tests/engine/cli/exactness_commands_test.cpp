@@ -102,7 +102,7 @@ TEST(Oracle, TheDemoModelAgrees) {
 
 TEST(Oracle, TinyGoldensAgreeInBothProfiles) {
   const Cli coli;
-  for (const char* name : {"april", "yarn", "dspark"}) {
+  for (const char* name : {"april", "shared-clamp", "dspark", "long", "edge", "yarn"}) {
     const std::string folder = goldenPath(std::string("v4/") + name);
     const CliResult result = coli({"oracle", folder + "/checkpoint", folder + "/oracle.json", "--json"});
     EXPECT_EQ(result.code, 0) << name << result.out << result.err;
@@ -138,6 +138,23 @@ TEST(Oracle, AWrongReferenceIsFoundAndNamed) {
   OrderedJson logprobs = oracle;
   logprobs["values"] = "logprobs";
   EXPECT_EQ(coli({"oracle", demoModel(), scratch.write("logprobs.json", logprobs.dump()), "--json"}).code, 1);
+}
+
+// The statistics of a chaotic profile count over the whole file, and a miss in them is a miss.
+TEST(Oracle, StatisticsAreJudgedOverAllCases) {
+  const Cli coli;
+  const Scratch scratch;
+  std::ifstream file(goldenPath("v4/yarn/oracle.json"));
+  OrderedJson oracle = OrderedJson::parse(file);
+  for (OrderedJson& entry : oracle["cases"]) {
+    if (entry["numerics"] == "vendor") entry["tolerance"]["rms_median"] = 1e-4;
+  }
+  const CliResult result =
+      coli({"oracle", goldenPath("v4/yarn/checkpoint"), scratch.write("strict.json", oracle.dump()), "--json"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.json().at("first_difference").at("reason").get<std::string>().find("over 43 positions"),
+            std::string::npos)
+      << result.out;
 }
 
 TEST(Oracle, MalformedFilesAreUsageErrors) {

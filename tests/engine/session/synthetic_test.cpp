@@ -1,13 +1,12 @@
 // A checkpoint that Colibri writes itself is one that it can load and run.
 
-#include <gtest/gtest.h>
-
+#include "session/session_core.h"
 #include <colibri/checkpoint.h>
 #include <colibri/tokenizer.h>
 
-#include <filesystem>
+#include <gtest/gtest.h>
 
-#include "session/session_core.h"
+#include <filesystem>
 
 namespace colibri {
 namespace {
@@ -32,7 +31,8 @@ TEST(Synthetic, TinyCheckpointLoadsAndAnswers) {
   GenerateOptions generate;
   generate.maxTokens = 8;
   generate.ignoreEos = true;
-  const auto answer = session.value()->generate(engine.value()->tokenizer()->encode("Hello, world\r\n", false), generate, {});
+  const auto answer =
+      session.value()->generate(engine.value()->tokenizer()->encode("Hello, world\r\n", false), generate, {});
   ASSERT_TRUE(answer.isOk()) << answer.status().message();
   EXPECT_EQ(answer.value().finishReason, FinishReason::kLength);
   EXPECT_EQ(answer.value().tokens.size(), 8U);
