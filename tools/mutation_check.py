@@ -2,11 +2,13 @@
 """Shows that the tests notice when the engine computes something else.
 
 Makes one-line changes to a copy of the source tree, one at a time, builds the test programs that should notice and runs
-them. A change that no test notices "survives" and is a missing test. The working tree is never touched.
+them. A change that no test notices "survives" and is a missing test. The working tree is never touched. With --beside the copy is
+left out: each changed file is compiled alone and linked in place of its twin in a finished build of this tree.
 
     tools/mutation_check.py                      all mutations
     tools/mutation_check.py --sample 12 --seed 3 a random dozen
     tools/mutation_check.py --only top_k         those whose name contains the text
+    tools/mutation_check.py --beside build/release   quicker, when that build and its tests are up to date
     tools/mutation_check.py --list               what there is; also checks that every line is still found
 
 Exit code: 0 all noticed, 1 one survived, 2 nothing could be shown (a line is not found exactly once, a mutation does not
@@ -17,10 +19,13 @@ import argparse
 import json
 import os
 import random
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,21 +174,26 @@ def copy_tree(target):
 
 
 class Bench:
+    """A copy of the tree with a build of its own."""
+
     def __init__(self, work, jobs):
         self.tree = work / "tree"
         self.build = work / "build"
         self.jobs = jobs
         self.limits = {}
 
-    def prepare(self, mutations):
+    def configure(self):
         copy_tree(self.tree)
         command = ["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                    "-DCOLIBRI_APP=OFF", "-DCOLIBRI_BENCH=OFF"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise Broken("The copy cannot be configured:\n" + done.stdout + done.stderr)
+
+    def prepare(self, mutations):
+        self.configure()
         tests = sorted({test for mutation in mutations for test in mutation.tests})
-        say("building the test programs of the copy")
+        say("building the test programs")
         output = self.make(tests)
         if output is not None:
             raise Broken("The tests do not build without a mutation:\n" + output)
@@ -202,14 +212,17 @@ class Bench:
                               capture_output=True, text=True)
         return None if done.returncode == 0 else done.stdout[-4000:] + done.stderr[-2000:]
 
+    def program(self, name):
+        return next(path for path in self.build.glob(f"tests/**/test_{name}") if path.is_file())
+
     def run(self, test, limit):
         """None when everything passes; else the first failure in a few words."""
         program, _, tests = test.partition(":")
-        found = [path for path in self.build.glob(f"tests/**/test_{program}") if path.is_file()]
-        command = [found[0], "--gtest_fail_fast", "--gtest_brief=1"] + ([f"--gtest_filter={tests}"] if tests else [])
+        path = self.program(program)
+        command = [path, "--gtest_fail_fast", "--gtest_brief=1"] + ([f"--gtest_filter={tests}"] if tests else [])
         try:
-            done = subprocess.run(command, cwd=found[0].parent, capture_output=True, text=True, errors="replace",
-                                  timeout=limit)
+            done = subprocess.run(command, cwd=self.build, capture_output=True, text=True, errors="replace",
+                                  timeout=limit, env=os.environ | {"OMP_WAIT_POLICY": "passive"})
         except subprocess.TimeoutExpired:
             return f"{program} does not end"
         if done.returncode == 0:
@@ -222,9 +235,7 @@ class Bench:
     def try_out(self, mutation):
         """(what noticed it, or None; seconds)"""
         started = time.monotonic()
-        path = self.tree / mutation.file
-        original = path.read_text()
-        path.write_text(original.replace(mutation.old, mutation.new))
+        self.change(mutation)
         try:
             for test in mutation.tests:
                 output = self.make([test])
@@ -235,7 +246,95 @@ class Bench:
                     return verdict, time.monotonic() - started
             return None, time.monotonic() - started
         finally:
-            path.write_text(original)
+            self.restore(mutation)
+
+    def change(self, mutation):
+        path = self.tree / mutation.file
+        self.original = path.read_text()
+        path.write_text(self.original.replace(mutation.old, mutation.new))
+
+    def restore(self, mutation):
+        (self.tree / mutation.file).write_text(self.original)
+
+
+class Beside(Bench):
+    """Changed files alone, linked before the libraries of a finished build, so that their twins there are not taken."""
+
+    def __init__(self, work, jobs, build):
+        super().__init__(work, jobs)
+        self.build = build
+        self.overlay = work / "overlay"
+        self.objects = work / "objects"
+        self.changed = None
+
+    def ninja(self, *arguments):
+        done = subprocess.run(["ninja", "-C", self.build, *arguments], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Broken(f"{self.build} is no finished build with Ninja:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def configure(self):
+        self.commands = {}
+        for entry in json.loads((self.build / "compile_commands.json").read_text()):
+            output = re.search(r" -o (\S+)", entry["command"]).group(1)
+            self.commands[output] = (Path(entry["file"]), entry["command"])
+        self.users = {}   # file: objects that are made from it
+        for line in self.ninja("-t", "deps").splitlines():
+            if not line.startswith(" "):
+                user = line.partition(":")[0]
+            elif line.strip():
+                self.users.setdefault((self.build / line.strip()).resolve(), []).append(user)
+
+    def change(self, mutation):
+        self.changed = mutation
+        path = self.overlay / Path(mutation.file).relative_to("engine")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((ROOT / mutation.file).read_text().replace(mutation.old, mutation.new))
+        self.compiled = None
+
+    def restore(self, mutation):
+        shutil.rmtree(self.overlay)
+        self.changed = None
+
+    def make(self, tests):
+        if self.changed is None:
+            return None
+        if self.compiled is None:
+            shutil.rmtree(self.objects, ignore_errors=True)
+            self.objects.mkdir(parents=True)
+            users = [user for user in self.users.get(ROOT / self.changed.file, []) if user in self.commands]
+            made = [self.objects / f"{i}.o" for i in range(len(users))]
+            with ThreadPoolExecutor(self.jobs) as pool:
+                failed = [output for output in pool.map(self.compile, users, made) if output]
+            if failed:
+                return failed[0]
+            self.compiled = dict(zip(users, made))
+        return self.link(tests[0].partition(":")[0])
+
+    def compile(self, user, target):
+        source, command = self.commands[user]
+        if source == ROOT / self.changed.file:
+            command = command.replace(str(source), str(self.overlay / Path(self.changed.file).relative_to("engine")))
+        command = command.replace(f" -o {user}", f" -o {shlex.quote(str(target))}")
+        command = command.replace(" -I", f" -I{shlex.quote(str(self.overlay))} -I", 1)
+        done = subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
+        return None if done.returncode == 0 else done.stderr[-4000:]
+
+    def link(self, name):
+        command = self.ninja("-t", "commands", "-s", f"test_{name}").splitlines()[-1]
+        command = next(part for part in command.split("&&") if " -o " in part)
+        extra = ""
+        for user, target in self.compiled.items():
+            if f" {user} " in command:
+                command = command.replace(f" {user} ", f" {target} ")
+            elif not user.startswith("tests/"):
+                extra += f" {shlex.quote(str(target))}"
+        command = re.sub(r" -o \S+", lambda _: f"{extra} -o {shlex.quote(str(self.program(name)))}", command, count=1)
+        done = subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
+        return None if done.returncode == 0 else done.stderr[-4000:]
+
+    def program(self, name):
+        return super().program(name) if self.changed is None else self.objects / f"test_{name}"
 
 
 def say(text):
@@ -266,6 +365,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="compilers at once")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "mutation", metavar="DIR",
                         help="folder of the copy and its build (default build/mutation)")
+    parser.add_argument("--beside", type=Path, metavar="BUILD", help="use a finished build of this tree, see above")
     parser.add_argument("--list", action="store_true", help="only show what there is")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
@@ -278,7 +378,8 @@ def main():
             for mutation in mutations:
                 print(f"{mutation.name:20} {mutation.file:34} {mutation.why}")
             return 0
-        bench = Bench(options.work.resolve(), options.jobs)
+        work = options.work.resolve()
+        bench = Beside(work, options.jobs, options.beside.resolve()) if options.beside else Bench(work, options.jobs)
         bench.prepare(mutations)
         results = []
         for i, mutation in enumerate(mutations, 1):

@@ -81,8 +81,10 @@ OracleReport::Pool& poolOf(const OracleCase& oracle, OracleReport& report) {
   for (OracleReport::Pool& pool : report.pools) {
     if (pool.numerics == oracle.numerics && pool.tolerance == oracle.tolerance) return pool;
   }
-  report.pools.push_back({.numerics = oracle.numerics, .tolerance = oracle.tolerance});
-  return report.pools.back();
+  OracleReport::Pool& pool = report.pools.emplace_back();
+  pool.numerics = oracle.numerics;
+  pool.tolerance = oracle.tolerance;
+  return pool;
 }
 
 void judgePositions(const OracleCase& oracle, const std::vector<PositionResult>& results, Failures& failures,

@@ -1,11 +1,14 @@
 #include "session/session_core.h"
 
+#include "plan/model_plan.h"
+
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
 namespace colibri {
+
 SessionCore::SessionCore(std::shared_ptr<EngineCore> engine, std::unique_ptr<SequenceState> state)
     : m_engine(std::move(engine)), m_state(std::move(state)) {
   m_logits.resize(static_cast<std::size_t>(m_engine->config().vocabSize));
