@@ -23,7 +23,7 @@ done
 
 if [ ! -e "$root/etc/debian_version" ]; then
   mkdir -p "$root"
-  debootstrap --variant=minbase bookworm "$root" http://deb.debian.org/debian >/dev/null
+  debootstrap --variant=minbase bookworm "$root" >/dev/null
 fi
 root=$(cd "$root" && pwd)
 rm -rf "$root/src/colibri"
@@ -36,7 +36,7 @@ else
   git archive HEAD | tar -xf - -C "$root/src/colibri"
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-[ ! -e /etc/apt/apt.conf.d/99proxy ] || cp /etc/apt/apt.conf.d/99proxy "$root/etc/apt/apt.conf.d/"
+cp /etc/apt/apt.conf.d/*proxy* "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 
 # Mounted only while the commands run: whoever copies or deletes the folder later must not meet a live /proc.
 mount -t proc proc "$root/proc"

@@ -36,7 +36,7 @@ public:
         restart();
         continue;
       }
-      const Status status = answer(text);
+      Status status = answer(text);
       if (status.code() == Code::kUsage) {
         // A message that cannot be answered (the context is full) leaves the conversation as it was.
         m_console.err << status.message() << " /new starts over." << std::endl;

@@ -15,7 +15,7 @@
 namespace colibri::test {
 namespace {
 
-constexpr int kThreads[] = {1, 2, 3, 5};
+constexpr int kThreads[] = {1, 2, 3};
 constexpr int kChunks[] = {1, 2, 3, 5, 7, 8, 16, 31, 32, 33, 64, 127, 128, 129};
 constexpr int kSegments[] = {1, 3, 16, 29, 64};
 constexpr int kDelays[] = {1, 4, 20};
@@ -109,7 +109,8 @@ std::vector<Combination> singleAxes(const Subject& subject, int length) {
 
 Combination randomCombination(const Subject& subject, int length, std::mt19937_64& random) {
   Combination c;
-  c.threads = pick(kThreads, random);
+  // A team of more threads than there are free cores is slow; half of the combinations do without.
+  c.threads = random() % 2 == 0 ? 1 : pick(kThreads, random);
   c.isa = pick(availableIsas(), random);
   c.slots = pick(slotCounts(subject), random);
   c.chunk = random() % 8 == 0 ? 0 : pick(kChunks, random);
