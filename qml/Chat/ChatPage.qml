@@ -32,6 +32,12 @@ Item {
             messages.stay()
             page.focusComposer()
         }
+
+        // The button that loaded the model is gone with its card; what is typed next is the first question.
+        function onModelChanged() {
+            if (page.visible && page.chat.modelState === ChatViewModel.ModelReady && !page.chat.busy)
+                page.focusComposer()
+        }
     }
 
     Shortcut {

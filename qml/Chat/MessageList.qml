@@ -30,11 +30,20 @@ ListView {
     }
 
     function stay() {
-        if (follows)
+        if (!follows)
+            return
+        positionViewAtEnd()
+        // Rows above are only estimated until they are laid out, which moves the origin after this.
+        Qt.callLater(settle)
+    }
+
+    function settle() {
+        if (follows && !atYEnd)
             positionViewAtEnd()
     }
 
     onContentHeightChanged: stay()
+    onOriginYChanged: stay()
     onHeightChanged: stay()
     onMovementEnded: follows = atYEnd
     onCountChanged: {

@@ -86,6 +86,13 @@ Item {
             compare(folderSpy.count, 1)
         }
 
+        function test_typingAfterLoadingGoesToTheComposer() {
+            loadDemo()
+            tryCompare(input(), "activeFocus", true)
+            keyClick("h")
+            compare(input().text, "h")
+        }
+
         function test_demoSuggestsAQuestion() {
             loadDemo()
             mouseClick(item("suggestion0"))
