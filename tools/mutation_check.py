@@ -330,7 +330,8 @@ class Beside(Bench):
         return None if done.returncode == 0 else done.stderr[-4000:]
 
     def link(self, name):
-        command = self.ninja("-t", "commands", "-s", f"test_{name}").splitlines()[-1]
+        program = super().program(name).relative_to(self.build)
+        command = self.ninja("-t", "commands", "-s", str(program)).splitlines()[-1]
         command = next(part for part in command.split("&&") if " -o " in part)
         extra = ""
         for user, target in self.compiled.items():

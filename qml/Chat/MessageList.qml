@@ -34,12 +34,16 @@ ListView {
             return
         positionViewAtEnd()
         // Rows above are only estimated until they are laid out, which moves the origin after this.
-        Qt.callLater(settle)
+        settling.restart()
     }
 
-    function settle() {
-        if (follows && !atYEnd)
-            positionViewAtEnd()
+    Timer {
+        id: settling
+        interval: 0
+        onTriggered: {
+            if (list.follows && !list.atYEnd)
+                list.positionViewAtEnd()
+        }
     }
 
     onContentHeightChanged: stay()

@@ -49,8 +49,16 @@ Item {
             return found
         }
 
+        // By keyboard: a click goes to where the last frame drew the button, and a busy machine may not have drawn it yet.
+        function press(name) {
+            const button = item(name)
+            tryVerify(() => button.visible && button.enabled, 5000, name)
+            button.forceActiveFocus()
+            keyClick(Qt.Key_Space)
+        }
+
         function loadDemo() {
-            mouseClick(item("tryButton"))
+            press("tryButton")
             tryCompare(fake.chat, "modelState", ChatViewModel.ModelReady)
         }
 
@@ -82,7 +90,7 @@ Item {
         function test_firstRun() {
             verify(words().includes("Which model should answer?"))
             verify(!item("sendButton").enabled)
-            mouseClick(item("openFolderButton"))
+            press("openFolderButton")
             compare(folderSpy.count, 1)
         }
 
@@ -95,7 +103,7 @@ Item {
 
         function test_demoSuggestsAQuestion() {
             loadDemo()
-            mouseClick(item("suggestion0"))
+            press("suggestion0")
             tryCompare(answered, "count", 1)
             tryVerify(() => words().includes("Hello from the fake."))
             verify(words().includes("ended by itself"))
@@ -188,7 +196,7 @@ Item {
 
         function test_modelThatDoesNotLoad() {
             fake.refuseToLoad("It needs 4.2 GiB more memory than is free. Close other programs.")
-            mouseClick(item("tryButton"))
+            press("tryButton")
             tryCompare(fake.chat, "modelState", ChatViewModel.ModelFailed)
             tryVerify(() => words().includes("4.2 GiB more memory"))
             verify(words().includes("The model does not fit into the free memory."))
@@ -197,7 +205,7 @@ Item {
 
         function test_loadingCanBeCancelled() {
             fake.hangWhileLoading()
-            mouseClick(item("tryButton"))
+            press("tryButton")
             tryVerify(() => words().includes("Loading Demo model"))
             fake.chat.cancelLoading()
             tryCompare(fake.chat, "modelState", ChatViewModel.NoModel)
