@@ -2,13 +2,11 @@
 // What the program does when it is not simply used: one function a mode, each returning the exit code.
 
 #include "program.h"
+#include <colibri/exit_code.h>
 
 #include <QGuiApplication>
 
 namespace colibri::app {
-
-/// Exit code of `coli` and `colibri` for a kind of error.
-int exitCode(Code code);
 
 /// Prints a Status to stderr, and with `json` an error object to stdout; returns its exit code.
 int reportError(const Status& status, bool json);

@@ -76,31 +76,6 @@ Result<Json> readJsonInput(Console& console, const std::filesystem::path& path, 
   return json;
 }
 
-int exitCode(const Status& status) {
-  switch (status.code()) {
-    case Code::kOk:
-      return 0;
-    case Code::kFindings:
-      return 1;
-    case Code::kUsage:
-    case Code::kUnavailable:
-      return 2;
-    case Code::kCheckpoint:
-      return 3;
-    case Code::kMemory:
-      return 4;
-    case Code::kIo:
-      return 5;
-    case Code::kNetwork:
-      return 6;
-    case Code::kCancelled:
-      return 130;
-    case Code::kInternal:
-      return 70;
-  }
-  return 70;
-}
-
 OrderedJson errorJson(const Status& status) {
   return {{"error", {{"code", status.id()}, {"message", status.message()}, {"detail", detailJson(status.detail())}}}};
 }

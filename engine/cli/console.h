@@ -35,8 +35,6 @@ Result<std::string> readInput(Console& console, const std::filesystem::path& pat
 /// The same as JSON. kUsage when it is not valid.
 Result<Json> readJsonInput(Console& console, const std::filesystem::path& path, std::size_t maxBytes);
 
-/// `coli`'s exit code for an outcome.
-[[nodiscard]] int exitCode(const Status& status);
 /// {"error":{…}} of a Status. Its detail becomes an object: "key=value" words where it has that form.
 [[nodiscard]] OrderedJson errorJson(const Status& status);
 

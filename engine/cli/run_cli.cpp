@@ -1,6 +1,7 @@
 #include "cli/run_cli.h"
 
 #include "cli/commands.h"
+#include <colibri/exit_code.h>
 
 #include <CLI/CLI.hpp>
 
@@ -25,9 +26,9 @@ int report(Console& console, const Status& status, bool json) {
   console.out.flush();
   if (!console.out && status.isOk()) {
     console.err << "coli: standard output cannot be written; the output is incomplete." << std::endl;
-    return exitCode(Status(Code::kIo, "write_failed", ""));
+    return exitCode(Code::kIo);
   }
-  return exitCode(status);
+  return exitCode(status.code());
 }
 
 Status usage(std::string message) {
