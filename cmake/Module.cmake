@@ -51,6 +51,10 @@ set(COLIBRI_FUZZ_SECONDS 60 CACHE STRING "Seconds that ctest runs each fuzz targ
 function(colibri_fuzz name)
   cmake_parse_arguments(arg "" "SEEDS;DICTIONARY" "USES" ${ARGN})
   add_executable(fuzz_${name} ${name}_fuzz.cpp)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)   # all fuzz targets and what they need, not the whole engine
+  endif()
+  add_dependencies(fuzzers fuzz_${name})
   target_include_directories(fuzz_${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests")
   foreach(module IN LISTS arg_USES)
     target_link_libraries(fuzz_${name} PRIVATE colibri_${module})
