@@ -120,7 +120,7 @@ MUTATIONS = [
     m("utf8_hold_back", "text/detokenizer.cpp", "/*holdIncomplete=*/true", "/*holdIncomplete=*/false",
       "half a character is shown as a replacement mark", "text"),
     m("tool_call_break", "text/completion_parser.cpp", "(call || phase == Phase::kCallTag ||",
-      "(call || phase != Phase::kCallTag ||", "a finished tool call counts as cut off", "text"),
+      "(call || phase != Phase::kCallTag ||", "a finished tool call counts as cut off", "property:CutCompletion*"),
     # Store
     m("slot_pin", "store/expert_store.cpp", "++slot.pins;", "", "a hit does not protect its slot", "store:*ExpertStore*"),
     m("expert_start", "store/expert_store.cpp", "window + (extent.offset - start) + place.parts[p].offset",
@@ -135,7 +135,7 @@ MUTATIONS = [
     m("sampler_ties", "session/sampler.cpp", "logits[i] > logits[static_cast<std::size_t>(id)]",
       "logits[i] >= logits[static_cast<std::size_t>(id)]", "of equal logits the later token wins", "session:*Sampler*"),
     m("random_position", "session/sampler.cpp", "counterUniform(sampling.seed, position)",
-      "counterUniform(sampling.seed, position / 2)", "two positions share a random number", "session:*Sampler*", SESSIONS),
+      "counterUniform(sampling.seed, position / 2)", "two positions share a random number", "property:GenerationNumber*"),
 ]
 
 

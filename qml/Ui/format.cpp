@@ -244,12 +244,12 @@ QString Format::percent(double share) const {
   return known(share) ? withUnit(number(m_locale, share * 100, 0), QString(m_locale.percent())) : unknown();
 }
 
-QString Format::count(double number_) const {
-  return known(number_) ? number(m_locale, std::round(number_), 0) : unknown();
+QString Format::count(double amount) const {
+  return known(amount) ? number(m_locale, std::round(amount), 0) : unknown();
 }
 
-QString Format::counted(double number_, const QString& one, const QString& many) const {
-  return withUnit(count(number_), std::round(number_) == 1 ? one : many);
+QString Format::counted(double amount, const QString& one, const QString& many) const {
+  return withUnit(count(amount), std::round(amount) == 1 ? one : many);
 }
 
 QString Format::exactBytes(double bytes) const {

@@ -12,8 +12,8 @@ namespace {
 TEST(CutCompletion, IsWholeBetweenCallsOnly) {
   const std::string open = "<｜DSML｜invoke";
   const std::string close = "</｜DSML｜invoke>";
-  const std::string call = open + " name=\"read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a</｜DSML｜parameter>\n" +
-                           close + "\n";
+  const std::string call =
+      open + " name=\"read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a</｜DSML｜parameter>\n" + close + "\n";
   const std::string text = "<｜DSML｜tool_calls>\n" + call + call + "</｜DSML｜tool_calls>";
   const std::size_t firstEnd = text.find(close) + close.size();
   const std::size_t second = text.find(open, firstEnd);

@@ -90,6 +90,22 @@ TEST_P(Generation, EqualsSamplingFromAPrefill) {
   }
 }
 
+// Among equal logits the random number is the choice, so it can be read off: each position has its own.
+TEST(GenerationNumber, IsNamedBySeedAndPosition) {
+  const std::vector<float> logits(1000, 0.25F);
+  Sampling sampling;
+  sampling.temperature = 1;
+  Sampler sampler;
+  for (const std::uint64_t seed : {0ULL, 7ULL, ~0ULL}) {
+    sampling.seed = seed;
+    for (std::uint64_t position = 0; position < 50; ++position) {
+      EXPECT_EQ(sampler.choose(logits, sampling, position, -1),
+                static_cast<TokenId>(counterUniform(seed, position) * 1000))
+          << "seed " << seed << " position " << position;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Subjects, Generation, ::testing::ValuesIn(someSubjects()), caseName);
 
 }  // namespace

@@ -138,10 +138,14 @@ TEST_P(SessionState, SharedPrefixEqualsAColdSession) {
   for (const std::size_t common : {kTokens - 1, kTokens - 2, std::size_t{30}, std::size_t{17}, std::size_t{1}}) {
     // First a prompt that leaves ours after `common` tokens, grown by some more, then ours.
     for (std::size_t i = common; i < kTokens; ++i) other[i] = (m_prompt[i] + 1) % m_subject.vocabSize;
-    ASSERT_TRUE(warm->sync(std::span(other).first(std::min(common + 1, kTokens)), {}).isOk());
-    for (std::size_t i = common + 1; i < std::min(common + 6, kTokens); ++i) {
-      ASSERT_TRUE(warm->append(other[i], {}).isOk());
-    }
+    const std::size_t synced = std::min(common + 1, kTokens);
+    const std::size_t grown = std::min(common + 6, kTokens);
+    const LogitRows expectedOther =
+        computeRows(m_subject, GetParam().numerics, {}, std::span<const TokenId>(other).first(grown));
+    ASSERT_TRUE(warm->sync(std::span<const TokenId>(other).first(synced), {}).isOk());
+    EXPECT_TRUE(sameBits(expectedOther.row(synced - 1), warm->logits())) << common << " tokens in common";
+    for (std::size_t i = synced; i < grown; ++i) ASSERT_TRUE(warm->append(other[i], {}).isOk());
+    EXPECT_TRUE(sameBits(expectedOther.row(grown - 1), warm->logits())) << common << " tokens in common, grown";
     expectSync(*warm, kTokens);
     reused += static_cast<SessionCore&>(*warm).reusedTokens();
   }
