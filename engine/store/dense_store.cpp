@@ -204,9 +204,9 @@ Result<std::unique_ptr<DenseStore>> DenseStore::load(const ShardSet& shards, std
   std::uint64_t totalBytes = 0;
   for (const Chunk& chunk : chunks) totalBytes += chunk.end - chunk.start;
   {
-    COLIBRI_ASSIGN_OR_RETURN(
-        const Buffer windows,
-        Buffer::allocateUntouched(std::min(chunks.size(), kChunksInFlight) * kChunkBytes, MemoryTag::kScratch, ledger));
+    COLIBRI_ASSIGN_OR_RETURN(const Buffer windows,
+                             Buffer::allocateUntouched(std::min(chunks.size(), kChunksInFlight) * kChunkBytes,
+                                                       MemoryTag::kScratch, std::move(ledger)));
     ChunkReader reader(chunks, targets, backend, windows);
     COLIBRI_RETURN_IF_ERROR(reader.readAll(progress, totalBytes, cancellation));
   }

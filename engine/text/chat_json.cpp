@@ -75,7 +75,7 @@ std::string pythonFloat(double value) {
   if (exponent < 0) return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
   if (count <= exponent + 1)
     return out + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
-  const auto whole = static_cast<std::size_t>(exponent + 1);
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
   return out + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
