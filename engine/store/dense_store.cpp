@@ -80,16 +80,21 @@ public:
   }
 
   Status readAll(const DenseStore::Progress& progress, std::uint64_t totalBytes, const Cancellation& cancellation) {
-    Status status = Status::ok();
+    const auto unlessCancelled = [&] {
+      return cancellation.isCancelled()
+                 ? Status(Code::kCancelled, "cancelled", "Cancelled while the model was loading.")
+                 : Status::ok();
+    };
+    Status status = unlessCancelled();
     std::uint64_t done = 0;
     while (status.isOk() && (m_next < m_chunks.size() || m_inFlight > 0)) {
-      status = cancellation.isCancelled()
-                   ? Status(Code::kCancelled, "cancelled", "Cancelled while the model was loading.")
-                   : submitMore();
+      status = submitMore();
       if (!status.isOk()) break;
       (void)m_backend.waitReady(kCancelCheck);
       status = takeFinished(done);
       if (progress && status.isOk()) progress(done, totalBytes);
+      // Also behind the last read: a fast drive may finish before the wish to stop is seen.
+      if (status.isOk()) status = unlessCancelled();
     }
     drain();
     return status;
