@@ -198,6 +198,18 @@ std::filesystem::path settingsFile(const Environment& environment) {
   return {};
 }
 
+std::filesystem::path dataFolder(const Environment& environment) {
+  if (!environment) return {};
+  if (const auto folder = environment("COLIBRI_DATA_DIR"); folder && !folder->empty()) return *folder;
+  if (const auto folder = environment("XDG_DATA_HOME"); folder && !folder->empty()) {
+    return std::filesystem::path(*folder) / "colibri";
+  }
+  if (const auto home = environment("HOME"); home && !home->empty()) {
+    return std::filesystem::path(*home) / ".local" / "share" / "colibri";
+  }
+  return {};
+}
+
 Settings::Settings() {
   for (const SettingInfo& info : settingsTable()) {
     Entry entry;

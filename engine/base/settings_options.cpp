@@ -18,6 +18,8 @@ EngineOptions Settings::engineOptions(const std::filesystem::path& model) const 
   EngineOptions options;
   options.model = model;
   for (const std::string& folder : list(Setting::kShardDir)) options.shardDirs.emplace_back(folder);
+  for (const std::string& folder : list(Setting::kMirror)) options.mirrors.emplace_back(folder);
+  options.diskWeights = text(Setting::kDiskWeights);
   options.ramBytes = unsignedOf(integer(Setting::kRam));
   options.context = static_cast<int>(integer(Setting::kCtx).value_or(options.context));
   options.cacheExperts = unsignedOf(integer(Setting::kCacheExperts));
@@ -36,6 +38,9 @@ EngineOptions Settings::engineOptions(const std::filesystem::path& model) const 
   options.queueDepth = intOf(integer(Setting::kQueueDepth));
   const std::string io = text(Setting::kIo);
   options.io = io == "uring" ? IoChoice::kUring : io == "threads" ? IoChoice::kThreads : IoChoice::kAuto;
+  options.prefetch = text(Setting::kPrefetch) == "auto";
+  options.preload = isOn(Setting::kPreload);
+  options.recordUsage = isOn(Setting::kUsage);
   return options;
 }
 

@@ -14,6 +14,8 @@ Result<std::shared_ptr<Engine>> loadEngine(Console& console, const Settings& set
                                            const Cancellation& cancellation) {
   EngineOptions options = settings.engineOptions(request.model);
   options.needTokenizer = request.needTokenizer;
+  options.recordSpans = request.recordSpans;
+  options.dataFolder = dataFolder(console.environment);
   if (!settings.isGiven(Setting::kCtx)) {
     COLIBRI_ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::load(request.model));
     options.context = std::min(std::max(options.context, request.leastContext), std::max(config.maxPositions, 1));

@@ -12,6 +12,7 @@ namespace colibri {
 struct LoadRequest {
   std::filesystem::path model;
   bool needTokenizer = true;
+  bool recordSpans = false;
   int leastContext = 0;  ///< tokens that must fit when the user names no --ctx
 };
 

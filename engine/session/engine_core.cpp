@@ -177,6 +177,24 @@ LiveCounters EngineCore::live() const {
   return counters;
 }
 
+std::vector<DriveCounters> EngineCore::drives() const {
+  return {};
+}
+
+Prediction EngineCore::predict(std::int64_t promptTokens) const {
+  (void)promptTokens;
+  return m_plan.prediction;
+}
+
+std::vector<std::string> EngineCore::takeNotices() {
+  return {};
+}
+
+Status EngineCore::writeTrace(const std::filesystem::path& file) const {
+  (void)file;
+  return Status(Code::kUsage, "no_trace", "This engine was opened without recording a timeline.");
+}
+
 Result<std::unique_ptr<Session>> EngineCore::newSession() {
   COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<SequenceState> state,
                            SequenceState::create(m_config, m_layers, m_options.context, m_ledger));

@@ -35,6 +35,11 @@ public:
   [[nodiscard]] const Tokenizer* tokenizer() const override { return m_tokenizer.get(); }
   [[nodiscard]] LiveCounters live() const override;
   [[nodiscard]] std::vector<std::uint8_t> residency() const override { return m_experts->residency(); }
+  [[nodiscard]] std::vector<std::uint8_t> heat() const override { return m_experts->heat(); }
+  [[nodiscard]] std::vector<DriveCounters> drives() const override;
+  [[nodiscard]] Prediction predict(std::int64_t promptTokens) const override;
+  [[nodiscard]] std::vector<std::string> takeNotices() override;
+  Status writeTrace(const std::filesystem::path& file) const override;
   Result<std::unique_ptr<Session>> newSession() override;
 
   [[nodiscard]] const ModelConfig& config() const { return m_config; }

@@ -94,7 +94,12 @@ ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& afte
   const double seconds = after.readSeconds - before.readSeconds;
   use.readBytesPerSecond = seconds > 0 ? static_cast<double>(use.bytesRead) / seconds : 0;
   const FileAccess access = store.backend().access(0);
-  use.disks.push_back({engine.options().model.string(), use.bytesRead, access.direct, access.reason});
+  DiskUse disk;
+  disk.path = engine.options().model.string();
+  disk.bytesRead = use.bytesRead;
+  disk.direct = access.direct;
+  disk.reason = access.reason;
+  use.disks.push_back(std::move(disk));
   return use;
 }
 

@@ -312,6 +312,10 @@ const ReadBackend& ExpertStore::backend() const {
   return *m_state->backend;
 }
 
+std::vector<std::uint8_t> ExpertStore::heat() const {
+  return std::vector<std::uint8_t>(m_state->resident.size(), 0);
+}
+
 std::vector<std::uint8_t> ExpertStore::residency() const {
   std::vector<std::uint8_t> snapshot;
   snapshot.reserve(m_state->resident.size());

@@ -103,6 +103,8 @@ public:
   [[nodiscard]] const ReadBackend& backend() const;
   /// 1 where the expert is resident, `[layer][expert]` flattened by layer; thread-safe snapshot for telemetry.
   [[nodiscard]] std::vector<std::uint8_t> residency() const;
+  /// Decayed use, 0 to 255, in the same order; thread-safe snapshot for telemetry.
+  [[nodiscard]] std::vector<std::uint8_t> heat() const;
   /// Bytes of RAM that one slot takes (its payload, read windows and alignment).
   [[nodiscard]] static std::uint64_t slotBytes(const ExpertLayout& layout);
 

@@ -136,6 +136,13 @@ public:
   double loadSeconds() const override { return 0.5; }
   const Tokenizer* tokenizer() const override { return m_script->hasTokenizer ? &m_tokenizer : nullptr; }
   std::vector<std::uint8_t> residency() const override { return {}; }
+  std::vector<std::uint8_t> heat() const override { return {}; }
+  std::vector<DriveCounters> drives() const override { return {}; }
+  Prediction predict(std::int64_t) const override { return {}; }
+  std::vector<std::string> takeNotices() override { return {}; }
+  Status writeTrace(const std::filesystem::path&) const override {
+    return Status(Code::kUsage, "no_trace", "Nothing was recorded.");
+  }
   LiveCounters live() const override {
     LiveCounters counters;
     counters.expertRequests = m_script->requests;

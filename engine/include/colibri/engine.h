@@ -2,6 +2,7 @@
 // A loaded model. One Engine holds the weights; Sessions hold everything that changes.
 
 #include <colibri/cancellation.h>
+#include <colibri/plan.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
 
@@ -25,6 +26,8 @@ enum class IoChoice { kAuto, kUring, kThreads };
 struct EngineOptions {
   std::filesystem::path model;                   ///< folder with config.json
   std::vector<std::filesystem::path> shardDirs;  ///< further folders with distinct shards
+  std::vector<std::filesystem::path> mirrors;    ///< folders with byte-identical copies of shards
+  std::string diskWeights;                       ///< "1,2": split over the model's folder and the mirrors; "": measured
   std::optional<std::uint64_t> ramBytes;         ///< budget; absent: from free memory
   int context = 4096;                            ///< tokens
   std::optional<std::uint64_t> cacheExperts;     ///< slots in all; absent: planned
@@ -37,27 +40,12 @@ struct EngineOptions {
   bool direct = true;
   std::optional<int> queueDepth;
   IoChoice io = IoChoice::kAuto;
-  bool needTokenizer = true;  ///< false: a missing tokenizer.json is no error, texts are empty
-};
-
-/// One part of the memory plan.
-struct MemoryPart {
-  MemoryTag tag = MemoryTag::kDense;
-  std::uint64_t bytes = 0;
-};
-
-/// What was decided at load: the memory ledger's plan and the resolved numbers.
-struct EnginePlan {
-  std::uint64_t budgetBytes = 0;
-  std::uint64_t usedBytes = 0;    ///< sum of parts, <= budgetBytes
-  std::vector<MemoryPart> parts;  ///< every tag
-  std::uint64_t expertSlots = 0;
-  int threads = 0;
-  int prefillChunk = 0;
-  int prefillSegment = 0;
-  int queueDepth = 0;
-  std::string isa;
-  std::string io;
+  bool prefetch = false;             ///< also read experts that are only likely to be needed
+  bool preload = false;              ///< fill the expert cache at load, most used experts first
+  bool recordUsage = true;           ///< keep a usage history in dataFolder
+  std::filesystem::path dataFolder;  ///< measured drives, usage history, past predictions; empty: nothing is remembered
+  bool recordSpans = false;          ///< keep a timeline for Engine::writeTrace()
+  bool needTokenizer = true;         ///< false: a missing tokenizer.json is no error, texts are empty
 };
 
 /// Facts about the loaded model.
@@ -72,14 +60,34 @@ struct ModelSummary {
   std::uint64_t expertBytes = 0;
 };
 
+/// Reads of expert weights from one folder so far.
+struct DriveCounters {
+  std::string path;
+  std::uint64_t bytesRead = 0;
+  std::uint64_t requests = 0;  ///< system calls that finished
+  double busySeconds = 0;      ///< time with at least one read in flight
+  double latencyMeanSeconds = 0;
+  double latencyP99Seconds = 0;        ///< upper edge of its histogram bin
+  double meanOutstandingBytes = 0;     ///< while busy
+  std::uint64_t outstandingBytes = 0;  ///< now
+  bool direct = false;
+  std::string reason;  ///< why not direct
+  std::string fault;   ///< why this copy is not read any more; empty while it is
+};
+
 /// Live counters for displays; a consistent enough snapshot, cheap to take from any thread.
 struct LiveCounters {
   std::uint64_t expertRequests = 0;
   std::uint64_t expertHits = 0;
   std::uint64_t bytesRead = 0;
   double readSeconds = 0;
+  std::uint64_t expertsPrefetched = 0;  ///< read before they were asked for
+  std::uint64_t prefetchedUsed = 0;     ///< of those, asked for later
+  std::uint64_t prefetchedUnused = 0;   ///< of those, given up unused
+  std::uint64_t expertSlots = 0;        ///< now; the memory guard may have taken some away
   std::int64_t memoryBytes = 0;
   std::int64_t memoryBudgetBytes = 0;
+  std::int64_t anonymousBytes = 0;  ///< of the process, as last sampled; 0: unknown
 };
 
 struct LoadProgress {
@@ -106,6 +114,16 @@ public:
   [[nodiscard]] virtual LiveCounters live() const = 0;
   /// 1 where an expert is in RAM, by layer then expert. Thread-safe.
   [[nodiscard]] virtual std::vector<std::uint8_t> residency() const = 0;
+  /// Decayed use of each expert, 0 to 255, by layer then expert. Thread-safe.
+  [[nodiscard]] virtual std::vector<std::uint8_t> heat() const = 0;
+  /// One entry a folder that experts are read from. Thread-safe.
+  [[nodiscard]] virtual std::vector<DriveCounters> drives() const = 0;
+  /// What the engine expects of a turn with this prompt, given what the cache holds now.
+  [[nodiscard]] virtual Prediction predict(std::int64_t promptTokens) const = 0;
+  /// Notices since the last call: a drive that failed, a cache that was made smaller. Thread-safe; each is given once.
+  [[nodiscard]] virtual std::vector<std::string> takeNotices() = 0;
+  /// Writes the recorded timeline as a Chrome trace (chrome://tracing, Perfetto). kUsage without recordSpans, kIo.
+  virtual Status writeTrace(const std::filesystem::path& file) const = 0;
   /// A new, empty session. It keeps the engine alive.
   virtual Result<std::unique_ptr<Session>> newSession() = 0;
 };

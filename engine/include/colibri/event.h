@@ -1,6 +1,7 @@
 #pragma once
 // What the engine tells while it works: plain values, safe to hand to another thread.
 
+#include <colibri/plan.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
 
@@ -45,11 +46,18 @@ struct Timings {
   TimeSplit split;
 };
 
+/// One folder's part in an answer.
 struct DiskUse {
   std::string path;
   std::uint64_t bytesRead = 0;
+  std::uint64_t requests = 0;
+  double busySeconds = 0;
+  double latencyMeanSeconds = 0;
+  double latencyP99Seconds = 0;     ///< since the model was loaded
+  double meanOutstandingBytes = 0;  ///< while busy
   bool direct = false;
   std::string reason;  ///< why not direct
+  std::string fault;   ///< why this copy is not read any more
 };
 
 struct ExpertUse {
@@ -59,7 +67,11 @@ struct ExpertUse {
   std::uint64_t compulsoryMisses = 0;
   std::uint64_t bytesMissed = 0;
   std::uint64_t bytesRead = 0;
+  std::uint64_t prefetched = 0;        ///< experts read before they were asked for
+  std::uint64_t prefetchedUsed = 0;    ///< of all prefetched ones, asked for in this answer
+  std::uint64_t prefetchedUnused = 0;  ///< of all prefetched ones, given up unused in this answer
   double readBytesPerSecond = 0;
+  double busySeconds = 0;  ///< time with at least one expert read in flight
   std::vector<DiskUse> disks;
 };
 
@@ -77,6 +89,9 @@ struct Answer {
   ExpertUse experts;
   std::int64_t memoryBudgetBytes = 0;
   std::int64_t memoryPeakBytes = 0;
+  std::int64_t anonymousPeakBytes = 0;  ///< of the process, as sampled; 0: unknown
+  Prediction prediction;                ///< made before the turn
+  std::vector<std::string> notices;     ///< what went wrong without ending the turn, one sentence each
 };
 
 [[nodiscard]] const char* finishReasonName(FinishReason reason);

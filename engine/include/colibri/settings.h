@@ -34,6 +34,11 @@ enum class Setting : std::size_t {
   kQueueDepth,
   kIo,
   kShardDir,
+  kMirror,
+  kDiskWeights,
+  kPrefetch,
+  kPreload,
+  kUsage,
   kDrafts,
   kSeed,
   kMaxTokens,
@@ -113,6 +118,10 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 [[nodiscard]] Environment processEnvironment();
 /// The configuration file: colibri/settings.json in $XDG_CONFIG_HOME, else in ~/.config; empty when neither is known.
 [[nodiscard]] std::filesystem::path settingsFile(const Environment& environment);
+
+/// Where Colibri keeps what it learns (measured drives, usage history, predictions): $COLIBRI_DATA_DIR, else colibri/
+/// in $XDG_DATA_HOME or ~/.local/share; empty when none is known.
+[[nodiscard]] std::filesystem::path dataFolder(const Environment& environment);
 
 /// Where values come from. Command line wins over environment, which wins over the file, which wins over the default.
 struct SettingLayers {
