@@ -27,7 +27,7 @@ QJsonObject timings(const Timings& value) {
 
 QJsonObject experts(const ExpertUse& value) {
   QJsonArray disks;
-  for (const DiskUse& disk : value.disks) {
+  for (const DriveCounters& disk : value.disks) {
     QJsonObject entry{
         {"path", QString::fromStdString(disk.path)}, {"bytes_read", number(disk.bytesRead)}, {"direct", disk.direct}};
     if (!disk.reason.empty()) entry.insert("reason", QString::fromStdString(disk.reason));

@@ -23,7 +23,7 @@ OrderedJson doneEventJson(const Answer& answer) {
   const Timings& t = answer.timings;
   const ExpertUse& experts = answer.experts;
   OrderedJson disks = OrderedJson::array();
-  for (const DiskUse& disk : experts.disks) {
+  for (const DriveCounters& disk : experts.disks) {
     OrderedJson entry{{"path", disk.path}, {"bytes_read", disk.bytesRead}, {"direct", disk.direct}};
     if (!disk.reason.empty()) entry["reason"] = disk.reason;
     disks.push_back(std::move(entry));

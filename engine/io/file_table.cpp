@@ -45,6 +45,11 @@ std::string reasonAgainstDirect([[maybe_unused]] int descriptor) {
   return {};
 }
 
+void closeBoth(int direct, int buffered) {
+  if (direct >= 0) (void)::close(direct);
+  if (buffered >= 0) (void)::close(buffered);
+}
+
 }  // namespace
 
 Status FileTable::openOne(File& file, bool direct) {
@@ -78,53 +83,98 @@ Status FileTable::openOne(File& file, bool direct) {
   return Status::ok();
 }
 
-Result<std::unique_ptr<FileTable>> FileTable::open(std::span<const std::filesystem::path> paths, bool direct) {
+Result<std::unique_ptr<FileTable>> FileTable::open(std::span<const ReadFile> files, bool direct) {
   std::unique_ptr<FileTable> table(new FileTable());
-  table->m_files.resize(paths.size());
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    table->m_files[i].path = paths[i];
-    COLIBRI_RETURN_IF_ERROR(openOne(table->m_files[i], direct));
+  table->m_files.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::vector<File>& copies = table->m_files[i];
+    for (const FileCopy& copy : files[i]) {
+      File& file = copies.emplace_back();
+      file.path = copy.path;
+      file.drive = copy.drive;
+      const Status status = openOne(file, direct);
+      if (status.isOk()) continue;
+      const bool isPrimary = copies.size() == 1;
+      closeBoth(file.direct, file.buffered);
+      copies.pop_back();
+      if (isPrimary) return status;
+      table->m_notices.push_back("The copy in " + copy.path.parent_path().string() +
+                                 " is not used: " + status.message());
+    }
+    if (copies.empty()) return Status(Code::kInternal, "read_no_such_file", "A file to read has no place.");
   }
   return table;
 }
 
 FileTable::~FileTable() {
-  for (const File& file : m_files) {
-    if (file.direct >= 0) (void)::close(file.direct);
-    if (file.buffered >= 0) (void)::close(file.buffered);
+  for (const std::vector<File>& copies : m_files) {
+    for (const File& file : copies) closeBoth(file.direct, file.buffered);
   }
 }
 
-FileTable::Handle FileTable::handle(std::uint32_t file) const {
+FileTable::Handle FileTable::handle(CopyIndex index) const {
   const std::lock_guard lock(m_mutex);
-  const File& entry = m_files[file];
-  return entry.buffered >= 0 ? Handle{entry.buffered, false} : Handle{entry.direct, true};
+  const File& file = at(index);
+  return file.buffered >= 0 ? Handle{file.buffered, false} : Handle{file.direct, true};
 }
 
-FileAccess FileTable::access(std::uint32_t file) const {
+FileAccess FileTable::access(CopyIndex index) const {
   const std::lock_guard lock(m_mutex);
-  if (file >= m_files.size()) return {};
-  return FileAccess{m_files[file].buffered < 0, m_files[file].reason};
+  if (index.file >= m_files.size()) return {};
+  return FileAccess{at(index).buffered < 0, at(index).reason};
 }
 
-std::string FileTable::name(std::uint32_t file) const {
+std::string FileTable::name(CopyIndex index) const {
   const std::lock_guard lock(m_mutex);
-  return m_files[file].path.filename().string();
+  return at(index).path.filename().string();
 }
 
-std::uint64_t FileTable::bytes(std::uint32_t file) const {
+std::uint64_t FileTable::bytes(CopyIndex index) const {
   struct stat info {};
-  return fstat(handle(file).descriptor, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  return fstat(handle(index).descriptor, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-Status FileTable::demote(std::uint32_t file, std::string reason) {
+Status FileTable::goBuffered(CopyIndex index, std::string reason) {
   const std::lock_guard lock(m_mutex);
-  File& entry = m_files[file];
-  if (entry.buffered >= 0) return Status::ok();
-  entry.buffered = ::open(entry.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (entry.buffered < 0) return openFailed(entry.path, errno);
-  entry.reason = std::move(reason);
+  File& file = m_files[index.file][index.copy];
+  if (file.buffered >= 0) return Status::ok();
+  file.buffered = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file.buffered < 0) return openFailed(file.path, errno);
+  file.reason = std::move(reason);
   return Status::ok();
+}
+
+void FileTable::setFault(std::uint32_t drive, std::string fault) {
+  const std::lock_guard lock(m_mutex);
+  if (m_faults.size() <= drive) m_faults.resize(drive + 1);
+  m_faults[drive] = std::move(fault);
+}
+
+void FileTable::describe(std::uint32_t drive, DriveCounters& counters) const {
+  const std::lock_guard lock(m_mutex);
+  bool any = false;
+  counters.direct = true;
+  for (const std::vector<File>& copies : m_files) {
+    for (const File& file : copies) {
+      if (file.drive != drive) continue;
+      any = true;
+      if (file.buffered < 0) continue;
+      counters.direct = false;
+      counters.reason = file.reason;
+    }
+  }
+  counters.direct = counters.direct && any;
+  if (drive < m_faults.size()) counters.fault = m_faults[drive];
+}
+
+void FileTable::addNotice(std::string notice) {
+  const std::lock_guard lock(m_mutex);
+  m_notices.push_back(std::move(notice));
+}
+
+std::vector<std::string> FileTable::takeNotices() {
+  const std::lock_guard lock(m_mutex);
+  return std::exchange(m_notices, {});
 }
 
 Status FileTable::check(const ReadRequest& request) const {
@@ -135,12 +185,14 @@ Status FileTable::check(const ReadRequest& request) const {
   }
   if (request.expected > request.bytes || request.offset + request.bytes < request.offset) {
     return Status(Code::kInternal, "read_bad_range",
-                  "A read asked for an impossible range of " + name(request.file) + ".");
+                  "A read asked for an impossible range of " + name({request.file, 0}) + ".");
   }
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(request.target);
-  if (handle(request.file).direct && ((request.offset | request.bytes | address) & (kReadAlignment - 1)) != 0) {
+  if (((request.offset | request.bytes | address) & (kReadAlignment - 1)) == 0) return Status::ok();
+  for (std::uint32_t copy = 0; copy < copies(request.file); ++copy) {
+    if (!handle({request.file, copy}).direct) continue;
     return Status(Code::kInternal, "read_misaligned",
-                  "A direct read of " + name(request.file) + " at " + std::to_string(request.offset) +
+                  "A direct read of " + name({request.file, copy}) + " at " + std::to_string(request.offset) +
                       " is not aligned to " + std::to_string(kReadAlignment) + " bytes.");
   }
   return Status::ok();

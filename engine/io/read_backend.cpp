@@ -4,20 +4,18 @@
 #include "io/thread_backend.h"
 #include "io/uring_backend.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colibri {
 
-Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const std::filesystem::path> paths,
-                                                     const ReadOptions& options) {
-  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<FileTable> files, FileTable::open(paths, options.direct));
-  const int depth = std::clamp(options.queueDepth, 1, 256);
+Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const ReadFile> files, const ReadOptions& options) {
+  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<FileTable> table, FileTable::open(files, options.direct));
   std::string reason;
 #if defined(COLIBRI_HAVE_URING)
   if (options.kind != IoKind::kThreads) {
-    auto backend = UringBackend::create(files, depth);
+    auto backend = UringBackend::create(table, options);
     if (backend || options.kind == IoKind::kUring) return backend;
     reason = backend.status().message() + " Reading with threads instead.";
   }
@@ -28,7 +26,14 @@ Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const std::filesy
   }
 #endif
   if (options.kind == IoKind::kThreads) reason.clear();
-  return ThreadBackend::create(std::move(files), depth, std::move(reason));
+  return ThreadBackend::create(std::move(table), options, std::move(reason));
+}
+
+Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const std::filesystem::path> paths,
+                                                     const ReadOptions& options) {
+  std::vector<ReadFile> files;
+  for (const std::filesystem::path& path : paths) files.push_back({FileCopy{path, 0}});
+  return openReadBackend(files, options);
 }
 
 }  // namespace colibri

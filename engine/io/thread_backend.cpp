@@ -8,14 +8,15 @@
 
 namespace colibri {
 
-ThreadBackend::ThreadBackend(std::unique_ptr<FileTable> files, std::string fallbackReason)
-    : m_files(std::move(files)), m_fallbackReason(std::move(fallbackReason)) {}
+ThreadBackend::ThreadBackend(std::unique_ptr<FileTable> files, const ReadOptions& options, std::string fallbackReason)
+    : m_files(std::move(files)), m_fallbackReason(std::move(fallbackReason)), m_queue(*m_files, options) {}
 
-Result<std::unique_ptr<ReadBackend>> ThreadBackend::create(std::unique_ptr<FileTable> files, int queueDepth,
+Result<std::unique_ptr<ReadBackend>> ThreadBackend::create(std::unique_ptr<FileTable> files, const ReadOptions& options,
                                                            std::string fallbackReason) {
-  std::unique_ptr<ThreadBackend> backend(new ThreadBackend(std::move(files), std::move(fallbackReason)));
+  std::unique_ptr<ThreadBackend> backend(new ThreadBackend(std::move(files), options, std::move(fallbackReason)));
+  const int threads = backend->m_queue.totalDepth();
   try {
-    for (int i = 0; i < queueDepth; ++i) {
+    for (int i = 0; i < threads; ++i) {
       backend->m_threads.emplace_back([raw = backend.get()] { raw->work(); });
     }
   } catch (const std::system_error& error) {
@@ -39,7 +40,7 @@ ThreadBackend::~ThreadBackend() {
 
 Status ThreadBackend::read(ReadPiece& piece) {
   while (true) {
-    const FileTable::Handle handle = m_files->handle(piece.file);
+    const FileTable::Handle handle = m_files->handle(piece.copy);
     piece.direct = handle.direct;
     const ssize_t got = ::pread(handle.descriptor, piece.target + piece.done, piece.bytes - piece.done,
                                 static_cast<off_t>(piece.offset + piece.done));
@@ -60,6 +61,8 @@ void ThreadBackend::work() {
     Status status = read(piece);
     lock.lock();
     m_queue.finish(piece, std::move(status));
+    // A piece to be read again, or one that only this drive can read, may be another thread's.
+    m_workThere.notify_one();
     if (m_queue.hasCompletions()) m_readDone.notify_one();
   }
 }
@@ -72,6 +75,11 @@ Status ThreadBackend::submit(std::span<const ReadRequest> requests) {
   }
   m_workThere.notify_all();
   return Status::ok();
+}
+
+void ThreadBackend::promote(std::uint64_t tag, ReadPriority priority) {
+  const std::lock_guard lock(m_mutex);
+  m_queue.promote(tag, priority);
 }
 
 std::size_t ThreadBackend::poll(std::span<ReadCompletion> completions, bool wait) {

@@ -16,21 +16,25 @@ namespace colibri {
 
 class ThreadBackend final : public ReadBackend {
 public:
-  /// Starts `queueDepth` threads; fewer when the system grants fewer, kUnavailable when it grants none.
-  static Result<std::unique_ptr<ReadBackend>> create(std::unique_ptr<FileTable> files, int queueDepth,
+  /// Starts a thread for each place of each drive; fewer when the system grants fewer, kUnavailable when it grants
+  /// none.
+  static Result<std::unique_ptr<ReadBackend>> create(std::unique_ptr<FileTable> files, const ReadOptions& options,
                                                      std::string fallbackReason);
   ~ThreadBackend() override;
 
   Status submit(std::span<const ReadRequest> requests) override;
+  void promote(std::uint64_t tag, ReadPriority priority) override;
   std::size_t poll(std::span<ReadCompletion> completions, bool wait) override;
   bool waitReady(std::chrono::milliseconds timeout) override;
   [[nodiscard]] std::size_t inFlight() const override;
-  [[nodiscard]] FileAccess access(std::uint32_t file) const override { return m_files->access(file); }
+  [[nodiscard]] FileAccess access(std::uint32_t file) const override { return m_files->access({file, 0}); }
   [[nodiscard]] std::string_view name() const override { return "threads"; }
   [[nodiscard]] std::string fallbackReason() const override { return m_fallbackReason; }
+  [[nodiscard]] std::vector<DriveCounters> driveCounters() const override { return m_queue.counters(); }
+  std::vector<std::string> takeNotices() override { return m_files->takeNotices(); }
 
 private:
-  ThreadBackend(std::unique_ptr<FileTable> files, std::string fallbackReason);
+  ThreadBackend(std::unique_ptr<FileTable> files, const ReadOptions& options, std::string fallbackReason);
   void work();
   Status read(ReadPiece& piece);
 

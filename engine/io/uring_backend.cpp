@@ -16,20 +16,25 @@ constexpr std::chrono::milliseconds kLongestWait{100};
 
 }  // namespace
 
-Result<std::unique_ptr<ReadBackend>> UringBackend::create(std::unique_ptr<FileTable>& files, int queueDepth) {
+Result<std::unique_ptr<ReadBackend>> UringBackend::create(std::unique_ptr<FileTable>& files,
+                                                          const ReadOptions& options) {
+  const auto depth = static_cast<unsigned>(PieceQueue(*files, options).totalDepth());
   io_uring ring{};
-  const int error = io_uring_queue_init(static_cast<unsigned>(queueDepth), &ring, 0);
+  // Completions need not interrupt a computing thread: they are fetched when it polls. Older kernels lack the flags.
+  int error = io_uring_queue_init(depth, &ring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+  if (error == -EINVAL) error = io_uring_queue_init(depth, &ring, 0);
   if (error < 0) {
     return Status(Code::kUnavailable, "no_io_uring",
                   "The kernel grants no io_uring (" + std::generic_category().message(-error) + ").");
   }
-  std::unique_ptr<UringBackend> backend(new UringBackend(std::move(files), ring, queueDepth));
+  std::unique_ptr<UringBackend> backend(new UringBackend(std::move(files), ring, options));
   backend->registerFiles();
   return std::unique_ptr<ReadBackend>(std::move(backend));
 }
 
-UringBackend::UringBackend(std::unique_ptr<FileTable> files, const io_uring& ring, int queueDepth)
-    : m_files(std::move(files)), m_ring(ring), m_pieces(static_cast<std::size_t>(queueDepth)) {
+UringBackend::UringBackend(std::unique_ptr<FileTable> files, const io_uring& ring, const ReadOptions& options)
+    : m_files(std::move(files)), m_ring(ring), m_queue(*m_files, options) {
+  m_pieces.resize(static_cast<std::size_t>(m_queue.totalDepth()));
   for (std::uint32_t place = static_cast<std::uint32_t>(m_pieces.size()); place-- > 0;) m_freePlaces.push_back(place);
 }
 
@@ -49,29 +54,69 @@ UringBackend::~UringBackend() {
 void UringBackend::registerFiles() {
   std::vector<int> descriptors;
   for (std::uint32_t file = 0; file < m_files->size(); ++file) {
-    const FileTable::Handle handle = m_files->handle(file);
-    descriptors.push_back(handle.descriptor);
-    m_registeredDirect.push_back(handle.direct);
+    m_firstCopy.push_back(static_cast<unsigned>(descriptors.size()));
+    for (std::uint32_t copy = 0; copy < m_files->copies(file); ++copy) {
+      const FileTable::Handle handle = m_files->handle({file, copy});
+      descriptors.push_back(handle.descriptor);
+      m_registeredDirect.push_back(handle.direct);
+    }
   }
   // Only saves a reference count a read; without it plain descriptors serve.
   m_filesRegistered = !descriptors.empty() && io_uring_register_files(&m_ring, descriptors.data(),
                                                                       static_cast<unsigned>(descriptors.size())) == 0;
 }
 
+void UringBackend::registerBuffers(std::span<const std::span<std::byte>> buffers) {
+  if (!m_buffers.empty()) (void)io_uring_unregister_buffers(&m_ring);
+  m_buffers.assign(buffers.begin(), buffers.end());
+  m_bufferRegistered.assign(buffers.size(), false);
+  // The table is empty at first: pages are pinned when a buffer is first read into, not all at once.
+  m_buffersGranted =
+      !m_buffers.empty() && io_uring_register_buffers_sparse(&m_ring, static_cast<unsigned>(m_buffers.size())) == 0;
+}
+
+bool UringBackend::bufferReady(std::uint32_t buffer) {
+  if (!m_buffersGranted || buffer >= m_buffers.size()) return false;
+  if (m_bufferRegistered[buffer]) return true;
+  const iovec memory{m_buffers[buffer].data(), m_buffers[buffer].size()};
+  const __u64 tag = 0;
+  // Refused when it would pin more than the user may (ulimit -l); plain reads then pin for the time of each read.
+  m_buffersGranted = io_uring_register_buffers_update_tag(&m_ring, buffer, &memory, &tag, 1) == 1;
+  m_bufferRegistered[buffer] = m_buffersGranted;
+  return m_buffersGranted;
+}
+
+void UringBackend::releaseBuffer(std::uint32_t buffer) {
+  if (buffer >= m_buffers.size() || !m_bufferRegistered[buffer]) return;
+  const iovec none{nullptr, 0};
+  const __u64 tag = 0;
+  (void)io_uring_register_buffers_update_tag(&m_ring, buffer, &none, &tag, 1);
+  m_bufferRegistered[buffer] = false;
+}
+
 void UringBackend::stage(std::uint32_t place) {
   ReadPiece& piece = m_pieces[place];
-  const FileTable::Handle handle = m_files->handle(piece.file);
+  const FileTable::Handle handle = m_files->handle(piece.copy);
   piece.direct = handle.direct;
-  if (m_filesRegistered && m_registeredDirect[piece.file] != handle.direct) {
-    if (io_uring_register_files_update(&m_ring, piece.file, &handle.descriptor, 1) == 1) {
-      m_registeredDirect[piece.file] = handle.direct;
+  const unsigned index = m_firstCopy[piece.copy.file] + piece.copy.copy;
+  if (m_filesRegistered && m_registeredDirect[index] != handle.direct) {
+    if (io_uring_register_files_update(&m_ring, index, &handle.descriptor, 1) == 1) {
+      m_registeredDirect[index] = handle.direct;
     }
   }
-  const bool registered = m_filesRegistered && m_registeredDirect[piece.file] == handle.direct;
+  const bool registered = m_filesRegistered && m_registeredDirect[index] == handle.direct;
+  const int descriptor = registered ? static_cast<int>(index) : handle.descriptor;
+  std::byte* target = piece.target + piece.done;
+  const auto bytes = static_cast<unsigned>(piece.bytes - piece.done);
+  const std::uint64_t offset = piece.offset + piece.done;
+  const bool fixed = bufferReady(piece.buffer);
   // There is an entry for every place, and each place is staged at most once.
   io_uring_sqe* sqe = io_uring_get_sqe(&m_ring);
-  io_uring_prep_read(sqe, registered ? static_cast<int>(piece.file) : handle.descriptor, piece.target + piece.done,
-                     static_cast<unsigned>(piece.bytes - piece.done), piece.offset + piece.done);
+  if (fixed) {
+    io_uring_prep_read_fixed(sqe, descriptor, target, bytes, offset, static_cast<int>(piece.buffer));
+  } else {
+    io_uring_prep_read(sqe, descriptor, target, bytes, offset);
+  }
   sqe->flags |= static_cast<std::uint8_t>(registered ? IOSQE_FIXED_FILE : 0);
   sqe->user_data = place;
   m_staged.push_back(place);

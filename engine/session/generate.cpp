@@ -94,7 +94,7 @@ ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& afte
   const double seconds = after.readSeconds - before.readSeconds;
   use.readBytesPerSecond = seconds > 0 ? static_cast<double>(use.bytesRead) / seconds : 0;
   const FileAccess access = store.backend().access(0);
-  DiskUse disk;
+  DriveCounters disk;
   disk.path = engine.options().model.string();
   disk.bytesRead = use.bytesRead;
   disk.direct = access.direct;

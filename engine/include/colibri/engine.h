@@ -2,6 +2,7 @@
 // A loaded model. One Engine holds the weights; Sessions hold everything that changes.
 
 #include <colibri/cancellation.h>
+#include <colibri/drive_counters.h>
 #include <colibri/plan.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
@@ -58,21 +59,6 @@ struct ModelSummary {
   int vocabSize = 0;
   int contextLimit = 0;
   std::uint64_t expertBytes = 0;
-};
-
-/// Reads of expert weights from one folder so far.
-struct DriveCounters {
-  std::string path;
-  std::uint64_t bytesRead = 0;
-  std::uint64_t requests = 0;  ///< system calls that finished
-  double busySeconds = 0;      ///< time with at least one read in flight
-  double latencyMeanSeconds = 0;
-  double latencyP99Seconds = 0;        ///< upper edge of its histogram bin
-  double meanOutstandingBytes = 0;     ///< while busy
-  std::uint64_t outstandingBytes = 0;  ///< now
-  bool direct = false;
-  std::string reason;  ///< why not direct
-  std::string fault;   ///< why this copy is not read any more; empty while it is
 };
 
 /// Live counters for displays; a consistent enough snapshot, cheap to take from any thread.

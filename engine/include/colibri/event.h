@@ -1,6 +1,7 @@
 #pragma once
 // What the engine tells while it works: plain values, safe to hand to another thread.
 
+#include <colibri/drive_counters.h>
 #include <colibri/plan.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
@@ -46,20 +47,6 @@ struct Timings {
   TimeSplit split;
 };
 
-/// One folder's part in an answer.
-struct DiskUse {
-  std::string path;
-  std::uint64_t bytesRead = 0;
-  std::uint64_t requests = 0;
-  double busySeconds = 0;
-  double latencyMeanSeconds = 0;
-  double latencyP99Seconds = 0;     ///< since the model was loaded
-  double meanOutstandingBytes = 0;  ///< while busy
-  bool direct = false;
-  std::string reason;  ///< why not direct
-  std::string fault;   ///< why this copy is not read any more
-};
-
 struct ExpertUse {
   std::uint64_t requests = 0;
   std::uint64_t hits = 0;
@@ -72,7 +59,7 @@ struct ExpertUse {
   std::uint64_t prefetchedUnused = 0;  ///< of all prefetched ones, given up unused in this answer
   double readBytesPerSecond = 0;
   double busySeconds = 0;  ///< time with at least one expert read in flight
-  std::vector<DiskUse> disks;
+  std::vector<DriveCounters> disks;  ///< a row each folder that was given; latencies since the model was loaded
 };
 
 /// Everything known about one finished answer.

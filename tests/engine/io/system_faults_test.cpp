@@ -230,7 +230,13 @@ TEST_F(SystemFaults, WithoutUringThreadsReadAndSayWhy) {
 #endif
 
 TEST(PieceQueue, FailureEndsARequestWithoutReadingItsRest) {
-  PieceQueue queue;
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "a";
+  testing::writeBytes(path, testing::patternBytes(1, 10));
+  const ReadFile file{{path, 0}};
+  const auto files = FileTable::open({&file, 1}, false);
+  ASSERT_TRUE(files.isOk());
+  PieceQueue queue(**files, {});
   std::vector<std::byte> memory(1);
   queue.add({0, 0, 10 * kReadPieceBytes, 10 * kReadPieceBytes, memory.data(), 1});
   queue.add({0, 0, 100, 100, memory.data(), 2});
