@@ -1,7 +1,5 @@
 #include "modes.h"
 
-#include "answer_json.h"
-
 #include <QElapsedTimer>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -100,8 +98,8 @@ int runAsk(Program& program, const ProgramOptions& options) {
   if (const Failure failure = program.chat().lastFailure(); !failure.title.isEmpty())
     return reportError(Status(failure.code, "answer_failed", (failure.title + u' ' + failure.text).toStdString()),
                        true);
-  QJsonObject done = answerToJson(program.chat().lastAnswer());
-  done.insert("event", "done");
+  QJsonObject done =
+      QJsonDocument::fromJson(QByteArray::fromStdString(answerJson(program.chat().lastAnswer()))).object();
   done.insert("rendered", program.chat().rows()->shownText());
   if (!options.file.isEmpty()) {
     const Status saved = program.savePicture(options.file, pixelsOf(options));

@@ -1,5 +1,6 @@
 #include "base/buffer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -48,6 +49,7 @@ void Buffer::adopt(void* data, std::size_t size, std::size_t held, MemoryTag tag
   m_data = static_cast<std::byte*>(data);
   m_size = size;
   m_held = held;
+  m_charged = held;
   m_tag = tag;
   m_ledger = std::move(ledger);
   if (m_ledger) m_ledger->add(tag, static_cast<std::int64_t>(held));
@@ -71,6 +73,18 @@ Result<Buffer> Buffer::allocateUntouched(std::size_t size, MemoryTag tag, std::s
   if (size == 0) return buffer;
   const std::size_t alignment = alignmentOf(size);
   const std::size_t held = heldBytes(size);
+#if defined(MAP_HUGETLB)
+  // Pages that the administrator set aside; the mapping is refused when there are not enough of them.
+  if (alignment == kHugePage && held != 0) {
+    void* huge = mmap(nullptr, held, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    if (huge != MAP_FAILED) {
+      buffer.m_isMapping = true;
+      buffer.m_pageBytes = kHugePage;
+      buffer.adopt(huge, size, held, tag, std::move(ledger));
+      return buffer;
+    }
+  }
+#endif
   // mmap aligns to small pages only: map one alignment more and give the ends back.
   const std::size_t wide = held + alignment;
   if (held == 0 || wide < held) return outOfMemory(size, tag);
@@ -91,9 +105,24 @@ Result<Buffer> Buffer::allocateUntouched(std::size_t size, MemoryTag tag, std::s
 }
 #endif
 
+bool Buffer::discard([[maybe_unused]] std::size_t offset, [[maybe_unused]] std::size_t size) {
+#if defined(__linux__)
+  if (!m_isMapping || offset > m_size || size > m_held - offset) return false;
+  const std::size_t first = (offset + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
+  const std::size_t last = (offset + size) / m_pageBytes * m_pageBytes;
+  if (first >= last || madvise(m_data + first, last - first, MADV_DONTNEED) != 0) return false;
+  const std::size_t charge = std::min(last - first, m_charged);
+  m_charged -= charge;
+  if (m_ledger) m_ledger->add(m_tag, -static_cast<std::int64_t>(charge));
+  return true;
+#else
+  return false;
+#endif
+}
+
 Buffer::~Buffer() {
   if (m_data == nullptr) return;
-  if (m_ledger) m_ledger->add(m_tag, -static_cast<std::int64_t>(m_held));
+  if (m_ledger) m_ledger->add(m_tag, -static_cast<std::int64_t>(m_charged));
 #if defined(__linux__)
   if (m_isMapping) {
     (void)munmap(m_data, m_held);
@@ -107,7 +136,9 @@ void Buffer::swap(Buffer& other) noexcept {
   std::swap(m_data, other.m_data);
   std::swap(m_size, other.m_size);
   std::swap(m_held, other.m_held);
+  std::swap(m_charged, other.m_charged);
   std::swap(m_isMapping, other.m_isMapping);
+  std::swap(m_pageBytes, other.m_pageBytes);
   std::swap(m_tag, other.m_tag);
   std::swap(m_ledger, other.m_ledger);
 }

@@ -17,8 +17,8 @@ public:
   Buffer() = default;
   /// kMemory error when the system refuses; `ledger` (may be null) must outlive the buffer.
   static Result<Buffer> allocate(std::size_t size, MemoryTag tag, std::shared_ptr<Ledger> ledger);
-  /// As allocate(), but no page is touched: bytes read as zero and take RAM only once they are written. For large
-  /// caches.
+  /// As allocate(), in pages of a hugetlb pool where there are enough, and no page is touched: bytes read as zero and
+  /// take RAM only once they are written. For large caches.
   static Result<Buffer> allocateUntouched(std::size_t size, MemoryTag tag, std::shared_ptr<Ledger> ledger);
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -29,6 +29,11 @@ public:
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
+
+  /// Gives the pages of [offset, offset + size) back to the system, both multiples of 4 KiB, and takes them off the
+  /// ledger; they must not be used again. Pages that reach beyond the range stay. Only for allocateUntouched(); false
+  /// where the system cannot.
+  bool discard(std::size_t offset, std::size_t size);
 
   [[nodiscard]] std::byte* data() const { return m_data; }
   [[nodiscard]] std::size_t size() const { return m_size; }
@@ -43,8 +48,10 @@ private:
 
   std::byte* m_data = nullptr;
   std::size_t m_size = 0;
-  std::size_t m_held = 0;    ///< m_size rounded up to the alignment: what is charged
-  bool m_isMapping = false;  ///< pages come from mmap, not from operator new
+  std::size_t m_held = 0;          ///< m_size rounded up to the alignment
+  std::size_t m_charged = 0;       ///< m_held without what was discarded
+  std::size_t m_pageBytes = 4096;  ///< of a mapping: what can be given back at once
+  bool m_isMapping = false;        ///< pages come from mmap, not from operator new
   MemoryTag m_tag = MemoryTag::kScratch;
   std::shared_ptr<Ledger> m_ledger;
 };

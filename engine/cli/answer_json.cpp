@@ -19,58 +19,6 @@ OrderedJson tokenEventJson(const TokenEvent& event) {
   return {{"event", "token"}, {"id", event.id}, {"text", event.text}, {"logprob", event.logprob}};
 }
 
-OrderedJson doneEventJson(const Answer& answer) {
-  const Timings& t = answer.timings;
-  const ExpertUse& experts = answer.experts;
-  OrderedJson disks = OrderedJson::array();
-  for (const DriveCounters& disk : experts.disks) {
-    OrderedJson entry{{"path", disk.path}, {"bytes_read", disk.bytesRead}, {"direct", disk.direct}};
-    if (!disk.reason.empty()) entry["reason"] = disk.reason;
-    disks.push_back(std::move(entry));
-  }
-  OrderedJson json{{"event", "done"},
-                   {"text", answer.text},
-                   {"reasoning", answer.reasoning},
-                   {"tokens", answer.tokens},
-                   {"finish_reason", finishReasonName(answer.finishReason)},
-                   {"prompt_tokens", answer.promptTokens},
-                   {"completion_tokens", answer.completionTokens},
-                   {"reused_tokens", answer.reusedTokens},
-                   {"timings",
-                    {{"load_s", t.loadSeconds},
-                     {"prefill_s", t.prefillSeconds},
-                     {"decode_s", t.decodeSeconds},
-                     {"first_token_s", t.firstTokenSeconds},
-                     {"decode_tokens_per_s", t.decodeTokensPerSecond},
-                     {"split",
-                      {{"disk_wait_s", t.split.diskWaitSeconds},
-                       {"expert_s", t.split.expertSeconds},
-                       {"dense_s", t.split.denseSeconds},
-                       {"attention_s", t.split.attentionSeconds},
-                       {"other_s", t.split.otherSeconds}}}}},
-                   {"experts",
-                    {{"requests", experts.requests},
-                     {"hits", experts.hits},
-                     {"misses", experts.misses},
-                     {"compulsory_misses", experts.compulsoryMisses},
-                     {"bytes_missed", experts.bytesMissed},
-                     {"bytes_read", experts.bytesRead},
-                     {"read_bytes_per_s", experts.readBytesPerSecond},
-                     {"disks", std::move(disks)}}},
-                   {"engram", {{"rows", 0}, {"row_hits", 0}, {"bytes_read", 0}}},
-                   // Without drafts each token after the first takes one forward pass.
-                   {"drafts",
-                    {{"rounds", 0},
-                     {"proposed", 0},
-                     {"accepted", 0},
-                     {"forwards", std::max<std::int64_t>(0, answer.completionTokens - 1)}}},
-                   {"memory", {{"budget_bytes", answer.memoryBudgetBytes}, {"peak_bytes", answer.memoryPeakBytes}}}};
-  if (answer.finishReason == FinishReason::kError) {
-    json["error"] = {{"code", answer.error.id()}, {"message", answer.error.message()}};
-  }
-  return json;
-}
-
 std::string answerInWords(const Answer& answer) {
   std::ostringstream text;
   const Timings& t = answer.timings;

@@ -2,6 +2,7 @@
 // The events of `coli run --json`.
 
 #include "base/json.h"
+#include "session/answer_json.h"
 #include <colibri/engine.h>
 #include <colibri/event.h>
 
@@ -9,8 +10,6 @@ namespace colibri {
 
 [[nodiscard]] OrderedJson prefillEventJson(const PrefillEvent& event);
 [[nodiscard]] OrderedJson tokenEventJson(const TokenEvent& event);
-/// The `done` event of an answer.
-[[nodiscard]] OrderedJson doneEventJson(const Answer& answer);
 /// One line of statistics for people.
 [[nodiscard]] std::string answerInWords(const Answer& answer);
 

@@ -84,6 +84,7 @@ private:
     COLIBRI_ASSIGN_OR_RETURN(const Answer answer, m_session.generate(tokens, how, work.cancellation(), calls));
     line.clear();
     m_console.out << '\n' << std::flush;
+    printNotices(m_console, answer.notices);
     if (m_console.errIsTerminal) m_console.err << answerInWords(answer) << std::endl;
     if (answer.finishReason == FinishReason::kError) return answer.error;
     m_messages = std::move(messages);

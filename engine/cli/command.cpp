@@ -90,9 +90,9 @@ Command& Command::exactlyOne(std::initializer_list<const char*> names) {
   return *this;
 }
 
-Command& Command::settings(SettingScope scope, GivenSettings& given) {
+Command& Command::settings(SettingScope scope, GivenSettings& given, std::optional<Setting> leftOut) {
   for (const SettingInfo& info : settingsTable()) {
-    if (info.scope != scope) continue;
+    if (info.scope != scope || leftOut == info.id) continue;
     const Setting id = info.id;
     const char* group = scope == SettingScope::kEngine ? "Engine" : "Answer";
     if (info.type == SettingType::kFlag) {

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,8 @@ public:
   Command& list(const std::string& name, std::vector<std::string>& target, const std::string& help);
   /// Exactly one of these options, which were declared before.
   Command& exactlyOne(std::initializer_list<const char*> names);
-  /// The options of all settings in `scope`.
-  Command& settings(SettingScope scope, GivenSettings& given);
+  /// The options of all settings in `scope`, but for one whose name means something else here.
+  Command& settings(SettingScope scope, GivenSettings& given, std::optional<Setting> leftOut = std::nullopt);
   Command& json();
   /// What to do when this command was named; `json` tells whether --json was given.
   void runs(std::function<Status(Console&, bool json)> action);

@@ -39,5 +39,9 @@ void addOracle(CLI::App& root, Invocation& invocation);
 void addSettingsCommand(CLI::App& root, Invocation& invocation);
 void addSynth(CLI::App& root, Invocation& invocation);
 void addDoctor(CLI::App& root, Invocation& invocation);
+void addPlan(CLI::App& root, Invocation& invocation);
+void addUsage(CLI::App& root, Invocation& invocation);
+void addBench(CLI::App& root, Invocation& invocation);
+void addMirror(CLI::App& root, Invocation& invocation);
 
 }  // namespace colibri

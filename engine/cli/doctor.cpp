@@ -1,16 +1,13 @@
 // coli doctor
 #include "base/units.h"
-#include "checkpoint/shard_set.h"
 #include "cli/commands.h"
-#include "cli/drive_rate.h"
-#include "cli/engine_loader.h"
+#include "cli/plan_report.h"
 #include "cli/run_cli.h"
-#include "cli/setting_json.h"
 #include "kernels/kernels.h"
-#include "plan/model_plan.h"
+#include "plan/drive_memory.h"
+#include "plan/memory_rate.h"
+#include "plan/planned_drives.h"
 #include "plan/probe.h"
-#include <colibri/checkpoint.h>
-#include <colibri/engine.h>
 
 #include <algorithm>
 #include <iostream>
@@ -26,22 +23,6 @@ struct Options {
   GivenSettings given;
 };
 
-OrderedJson machineJson(const MachineProbe& machine) {
-  const MemoryProbe& memory = machine.memory;
-  return {{"cpu",
-           {{"model", machine.cpu.model},
-            {"logical_cores", machine.cpu.logicalCores},
-            {"physical_cores", machine.cpu.physicalCores},
-            {"features", machine.cpu.features}}},
-          {"memory",
-           {{"total_bytes", memory.totalBytes},
-            {"available_bytes", memory.availableBytes},
-            {"limit_bytes", memory.limitBytes ? OrderedJson(*memory.limitBytes) : OrderedJson(nullptr)},
-            {"usable_bytes", memory.usableBytes()}}},
-          {"page_bytes", machine.pageBytes},
-          {"huge_pages", machine.hugePages}};
-}
-
 OrderedJson kernelsJson() {
   OrderedJson list = OrderedJson::array();
   for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kNeon}) {
@@ -54,96 +35,100 @@ OrderedJson kernelsJson() {
   return {{"chosen", chosen.isOk() ? OrderedJson(std::string((*chosen)->name)) : OrderedJson(nullptr)}, {"sets", list}};
 }
 
-/// The largest shard of the model in each folder is what the drive is measured with.
-OrderedJson drivesJson(const std::filesystem::path& folder, const std::vector<std::string>& more,
-                       const Cancellation& cancellation) {
-  const std::vector<std::filesystem::path> folders(more.begin(), more.end());
-  OrderedJson drives = OrderedJson::array();
-  const auto shards = ShardSet::open(folder, folders);
-  std::vector<std::filesystem::path> all{folder};
-  all.insert(all.end(), folders.begin(), folders.end());
-  for (const std::filesystem::path& place : all) {
-    const FileSystemProbe probe = probeFileSystem(place);
-    OrderedJson warnings = OrderedJson::array();
-    if (!probe.warning.empty()) warnings.push_back(probe.warning);
-    OrderedJson drive{{"path", place.string()}, {"device", probe.device},        {"file_system", probe.type},
-                      {"kind", probe.kind},     {"free_bytes", probe.freeBytes}, {"bytes_per_s", nullptr},
-                      {"direct", false}};
-    const Shard* largest = nullptr;
-    if (shards) {
-      for (const Shard& shard : (*shards)->shards()) {
-        std::error_code error;
-        const bool here = std::filesystem::exists(place / shard.name, error);
-        if (here && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
-      }
+/// The largest shard of the model that lies in `folder`, which its drive is measured with; empty when none does.
+std::filesystem::path largestShard(const ShardSet& shards, const std::filesystem::path& folder) {
+  const Shard* largest = nullptr;
+  for (const Shard& shard : shards.shards()) {
+    std::error_code error;
+    const bool isHere = std::filesystem::exists(folder / shard.name, error);
+    if (isHere && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
+  }
+  return largest == nullptr ? std::filesystem::path() : folder / largest->name;
+}
+
+void addWarning(PlannedDrive& drive, const std::string& sentence) {
+  if (sentence.empty()) return;
+  drive.warning += (drive.warning.empty() ? "" : " ") + sentence;
+}
+
+/// The drives of the model's folders, measured now.
+Result<std::vector<PlannedDrive>> measuredDrives(const EngineOptions& options, const ShardSet& shards,
+                                                 const Cancellation& cancellation) {
+  std::vector<PlannedDrive> drives = plannedDrives(options, expertBytesByFolder(options, shards));
+  DriveProbeOptions how;
+  how.direct = options.direct;
+  for (PlannedDrive& drive : drives) {
+    const std::filesystem::path file = largestShard(shards, drive.path);
+    if (file.empty()) {
+      addWarning(drive, "No shard of the model lies here, so this drive was not measured.");
+      continue;
     }
-    if (largest != nullptr) {
-      const Result<DriveRate> rate = measureDriveRate(largest->path, cancellation);
-      if (rate) {
-        drive["bytes_per_s"] = rate->bytesPerSecond;
-        drive["direct"] = rate->direct;
-        drive["measured_bytes"] = rate->bytesRead;
-        if (!rate->reason.empty()) warnings.push_back(rate->reason);
-        if (!rate->warning.empty()) warnings.push_back(rate->warning);
-      } else {
-        warnings.push_back(rate.status().message());
-      }
+    std::string notice;
+    const Result<DriveFacts> facts = measureAndRemember(options.dataFolder, file, how, cancellation, &notice);
+    if (cancellation.isCancelled()) return Status(Code::kCancelled, "cancelled", "Stopped.");
+    if (!facts) {
+      addWarning(drive, facts.status().message());
+      continue;
     }
-    drive["warnings"] = std::move(warnings);
-    drives.push_back(std::move(drive));
+    drive.direct = facts->direct;
+    drive.queueDepth = facts->queueDepth;
+    drive.iops4k = facts->iops4k;
+    // Reads of holes or of a few megabytes are no rate of the drive: a plan must not be made from them.
+    if (facts->bytesPerSecond > 0 && facts->warning.empty()) {
+      drive.bytesPerSecond = facts->bytesPerSecond;
+      drive.source = "measured " + facts->measured;
+    }
+    addWarning(drive, facts->reason);
+    addWarning(drive, facts->warning);
+    addWarning(drive, notice);
   }
   return drives;
 }
 
-OrderedJson planOrError(const Settings& settings, const std::filesystem::path& folder) {
-  EngineOptions options = settings.engineOptions(folder);
-  if (!settings.isGiven(Setting::kCtx)) {
-    const Result<ModelConfig> config = ModelConfig::load(folder);
-    if (config) options.context = std::min(options.context, std::max(config->maxPositions, 1));
-  }
-  Result<EnginePlan> plan = planFolder(options);
-  if (!plan) return errorJson(plan.status());
-  if (const Result<const Kernels*> kernels = kernelsFor(options.isa)) plan->isa = std::string((*kernels)->name);
-  return planJson(*plan, options, settings);
-}
-
-void printText(std::ostream& out, const OrderedJson& report) {
-  const OrderedJson& cpu = report["probe"]["cpu"];
-  const OrderedJson& memory = report["probe"]["memory"];
-  const auto bytes = [](const OrderedJson& value) { return value.get<std::uint64_t>(); };
-  out << "Processor  " << cpu["model"].get<std::string>() << ", " << cpu["physical_cores"] << " cores, kernels "
-      << (report["kernels"]["chosen"].is_string() ? report["kernels"]["chosen"].get<std::string>() : "none") << '\n'
-      << "Memory     " << binarySize(bytes(memory["usable_bytes"])) << " usable of "
-      << binarySize(bytes(memory["total_bytes"])) << '\n';
-  for (const OrderedJson& drive : report["drives"]) {
-    out << "Drive      " << drive["path"].get<std::string>() << ": " << drive["kind"].get<std::string>() << ", "
-        << drive["file_system"].get<std::string>();
-    if (drive["bytes_per_s"].is_number()) {
-      out << ", " << decimalSize(drive["bytes_per_s"].get<double>()) << "/s"
-          << (drive["direct"].get<bool>() ? ", direct reads" : ", buffered reads");
-    }
+void printMachine(std::ostream& out, const RecordedMachine& recorded, const OrderedJson& kernels) {
+  const MachineProbe& machine = recorded.machine;
+  out << "Processor   " << machine.cpu.model << ", " << machine.cpu.physicalCores << " cores, kernels "
+      << (kernels["chosen"].is_string() ? kernels["chosen"].get<std::string>() : "none");
+  if (machine.numaNodes > 1) out << ", " << machine.numaNodes << " memory nodes";
+  out << "\nMemory      " << binarySize(machine.memory.usableBytes()) << " usable of "
+      << binarySize(machine.memory.totalBytes) << ", read at " << decimalSize(recorded.memoryBytesPerSecond) << "/s\n";
+  for (const PlannedDrive& drive : recorded.drives) {
+    out << "Drive       " << drive.path.string() << ": " << drive.kind << ", " << decimalSize(drive.bytesPerSecond)
+        << "/s (" << drive.source << ")" << (drive.direct ? ", direct reads" : ", buffered reads");
+    if (drive.queueDepth > 0) out << ", best with " << drive.queueDepth << " reads in flight";
     out << '\n';
-    for (const OrderedJson& warning : drive["warnings"]) out << "           " << warning.get<std::string>() << '\n';
+    if (!drive.warning.empty()) out << "            " << drive.warning << '\n';
   }
-  out << "Graphics   " << report["gpu"]["reason"].get<std::string>() << '\n';
-  const OrderedJson& plan = report["plan"];
-  if (plan.contains("error")) {
-    out << "Plan       " << plan["error"]["message"].get<std::string>() << '\n';
-    return;
-  }
-  out << "Plan       " << binarySize(bytes(plan["ram"]["used_bytes"])) << " of "
-      << binarySize(bytes(plan["ram"]["budget_bytes"])) << ", " << plan["ram"]["expert_slots"] << " expert slots\n";
-  for (const auto& [name, size] : plan["ram"]["parts"].items()) {
-    if (bytes(size) > 0) out << "           " << name << ": " << binarySize(bytes(size)) << '\n';
-  }
+  out << "Graphics    " << kNoGpu << '\n';
 }
 
 Status doctor(Console& console, const Options& options, bool json) {
   COLIBRI_ASSIGN_OR_RETURN(const Settings settings, resolveSettings(console, options.given));
   COLIBRI_ASSIGN_OR_RETURN(const auto folder, resolveModel(console, options.model));
-  COLIBRI_ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::load(folder));
   const Interrupts::Work work(console.interrupts);
-  const MachineProbe machine = probeMachine();
+  EngineOptions engine = settings.engineOptions(folder);
+  engine.dataFolder = dataFolder(console.environment);
+  COLIBRI_ASSIGN_OR_RETURN(const PlannableModel model, openForPlanning(engine));
+
+  RecordedMachine recorded;
+  recorded.machine = probeMachine();
+  const OrderedJson kernels = kernelsJson();
+  if (kernels["chosen"].is_string()) recorded.isa = kernels["chosen"].get<std::string>();
+  constexpr std::uint64_t kMostBuffer = std::uint64_t{192} << 20;
+  recorded.memoryBytesPerSecond =
+      measureMemoryRate(recorded.machine.cpu.physicalCores, std::min(kMostBuffer, availableMemoryBytes() / 16));
+  COLIBRI_ASSIGN_OR_RETURN(recorded.drives, measuredDrives(engine, *model.shards, work.cancellation()));
+  const Result<PlanReport> plan = makePlan(console, settings, folder, std::nullopt, &recorded.drives);
+  if (work.cancellation().isCancelled()) return Status(Code::kCancelled, "cancelled", "Stopped.");
+  if (!json) {
+    printMachine(console.out, recorded, kernels);
+    if (plan) {
+      printPlan(console.out, *plan);
+    } else {
+      console.out << "Plan        " << plan.status().message() << '\n';
+    }
+    return Status::ok();
+  }
   OrderedJson report{{"version", versionText()},
                      {"build",
                       {{"type", COLIBRI_BUILD_TYPE},
@@ -154,19 +139,13 @@ Status doctor(Console& console, const Options& options, bool json) {
                        {"optimised", false}
 #endif
                       }},
-                     {"probe", machineJson(machine)},
-                     {"kernels", kernelsJson()},
+                     {"probe", probeJson(recorded)},
+                     {"kernels", kernels},
                      {"gpu", {{"devices", OrderedJson::array()}, {"plugin", nullptr}, {"reason", kNoGpu}}},
-                     {"model", {{"path", folder.string()}, {"model_type", config.modelType}}},
-                     {"drives", drivesJson(folder, settings.list(Setting::kShardDir), work.cancellation())},
-                     {"plan", planOrError(settings, folder)}};
-  report["probe"]["disks"] = report["drives"];
-  if (work.cancellation().isCancelled()) return Status(Code::kCancelled, "cancelled", "Stopped.");
-  if (json) {
-    printJson(console, report);
-  } else {
-    printText(console.out, report);
-  }
+                     {"model", {{"path", folder.string()}, {"model_type", model.config.modelType}}},
+                     {"plan", plan ? planReportJson(*plan, settings) : errorJson(plan.status())}};
+  report["drives"] = report["probe"]["disks"];
+  printJson(console, report);
   return Status::ok();
 }
 

@@ -25,7 +25,14 @@ Result<std::shared_ptr<Engine>> loadEngine(Console& console, const Settings& set
     line.show("Loading " + decimalSize(static_cast<double>(progress.totalBytes)), progress.doneBytes,
               progress.totalBytes);
   };
-  return Engine::open(options, show, cancellation);
+  COLIBRI_ASSIGN_OR_RETURN(std::shared_ptr<Engine> engine, Engine::open(options, show, cancellation));
+  line.clear();
+  printNotices(console, engine->takeNotices());
+  return engine;
+}
+
+void printNotices(Console& console, const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) console.err << "coli: " << notice << std::endl;
 }
 
 Result<std::vector<TokenId>> tokensFromJson(const Json& json, const std::string& what) {

@@ -20,6 +20,9 @@ struct LoadRequest {
 Result<std::shared_ptr<Engine>> loadEngine(Console& console, const Settings& settings, const LoadRequest& request,
                                            const Cancellation& cancellation);
 
+/// What went wrong without ending anything, a line each on standard error.
+void printNotices(Console& console, const std::vector<std::string>& notices);
+
 /// A JSON array of token ids. kUsage when it is anything else.
 Result<std::vector<TokenId>> readTokens(Console& console, const std::filesystem::path& file);
 /// The same from parsed JSON; `what` names it in the message.

@@ -15,8 +15,7 @@ namespace colibri {
 namespace {
 
 /// Commands that belong to features which this version does not have.
-constexpr std::array<std::string_view, 7> kLaterCommands{"plan",   "bench",  "serve", "engram",
-                                                         "vision", "mirror", "pull"};
+constexpr std::array<std::string_view, 4> kLaterCommands{"serve", "engram", "vision", "pull"};
 
 int report(Console& console, const Status& status, bool json) {
   if (!status.isOk() && !status.message().empty()) {
@@ -96,7 +95,8 @@ int runCli(const std::vector<std::string>& arguments, Console& console) {
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   for (const auto add : {addRun, addChat, addInfo, addVerify, addTokenize, addDetokenize, addRender, addParse,
-                         addLogits, addOracle, addSettingsCommand, addSynth, addDoctor}) {
+                         addLogits, addOracle, addSettingsCommand, addSynth, addDoctor, addPlan, addMirror,
+                         addUsage, addBench}) {
     add(root, invocation);
   }
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

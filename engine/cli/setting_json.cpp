@@ -1,7 +1,8 @@
 #include "cli/setting_json.h"
 
 #include "base/ledger.h"
-#include "plan/probe.h"
+#include "plan/planned_drives.h"
+#include "plan/probe_json.h"
 
 namespace colibri {
 
@@ -51,17 +52,30 @@ OrderedJson resolvedSettingsJson(const Settings& settings, std::span<const Setti
   return json;
 }
 
+namespace {
+
+OrderedJson rangeJson(double low, double high) {
+  return high > 0 ? OrderedJson::array({low, high}) : OrderedJson(nullptr);
+}
+
+OrderedJson predictionJson(const Prediction& prediction) {
+  const bool isSaid = prediction.decodeTokensPerSecond > 0;
+  return {{"decode_tokens_per_s", rangeJson(prediction.decodeLow, prediction.decodeHigh)},
+          {"first_token_s", rangeJson(prediction.firstTokenLow, prediction.firstTokenHigh)},
+          {"hit_rate", prediction.hitRate},
+          {"bound_by", isSaid ? OrderedJson(prediction.boundBy) : OrderedJson(nullptr)},
+          {"prompt_tokens", prediction.promptTokens},
+          {"source", prediction.source}};
+}
+
+}  // namespace
+
 OrderedJson planJson(const EnginePlan& plan, const EngineOptions& options, const Settings& settings) {
   OrderedJson parts = OrderedJson::object();
   for (const MemoryPart& part : plan.parts) parts[std::string(memoryTagName(part.tag))] = part.bytes;
   OrderedJson disks = OrderedJson::array();
-  OrderedJson advice = OrderedJson::array();
-  std::vector<std::filesystem::path> folders{options.model};
-  folders.insert(folders.end(), options.shardDirs.begin(), options.shardDirs.end());
-  for (const std::filesystem::path& folder : folders) {
-    const FileSystemProbe probe = probeFileSystem(folder);
-    disks.push_back({{"path", folder.string()}, {"direct", options.direct}, {"kind", probe.kind}});
-    if (!probe.warning.empty()) advice.push_back(probe.warning);
+  for (const PlannedDrive& drive : plan.drives.empty() ? plannedDrives(options) : plan.drives) {
+    disks.push_back(driveJson(drive));
   }
   OrderedJson prefill{{"segment", plan.prefillSegment}, {"chunk", plan.prefillChunk}};
   if (plan.prefillSegment > 0) {
@@ -74,11 +88,13 @@ OrderedJson planJson(const EnginePlan& plan, const EngineOptions& options, const
            {{"budget_bytes", plan.budgetBytes},
             {"used_bytes", plan.usedBytes},
             {"parts", parts},
-            {"expert_slots", plan.expertSlots}}},
+            {"expert_slots", plan.expertSlots},
+            {"streams_dense", plan.streamsDense}}},
           {"vram", OrderedJson::array()},
           {"disks", disks},
           {"prefill", prefill},
-          {"advice", advice},
+          {"prediction", predictionJson(plan.prediction)},
+          {"advice", plan.advice},
           {"settings", resolvedSettingsJson(resolved, kScopes)}};
 }
 

@@ -15,7 +15,8 @@ namespace colibri {
 /// {"ram":{"value":…,"source":…},…}: every setting of the scopes.
 [[nodiscard]] OrderedJson resolvedSettingsJson(const Settings& settings, std::span<const SettingScope> scopes);
 
-/// The plan of a loaded or planned engine: ram, vram, disks, prefill, advice, settings.
+/// The plan of a loaded or planned engine: ram, vram, disks, prefill, prediction, advice, settings. Ranges are null
+/// where nothing can be said.
 [[nodiscard]] OrderedJson planJson(const EnginePlan& plan, const EngineOptions& options, const Settings& settings);
 
 }  // namespace colibri

@@ -39,6 +39,7 @@ void DriveLoad::begin(std::uint64_t bytes, Clock::time_point now) {
   account(now);
   if (m_flying++ == 0) m_busySince.store(now.time_since_epoch().count(), kRelaxed);
   m_outstanding.fetch_add(bytes, kRelaxed);
+  m_asked += bytes;
 }
 
 void DriveLoad::end(std::uint64_t bytes, std::uint64_t arrived, Clock::time_point begun, Clock::time_point now) {

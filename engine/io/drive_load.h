@@ -19,12 +19,15 @@ public:
   using Clock = std::chrono::steady_clock;
   DriveLoad(DriveOptions options, int queueDepth) : m_options(std::move(options)), m_depth(queueDepth) {}
 
+  [[nodiscard]] double weight() const { return m_options.weight; }
   [[nodiscard]] int depth() const { return m_depth; }
   [[nodiscard]] bool hasPlace() const { return m_flying < m_depth; }
   /// Outstanding bytes for the drive's weight if `bytes` more were asked of it.
   [[nodiscard]] double loadWith(std::uint64_t bytes) const {
     return static_cast<double>(m_outstanding.load(std::memory_order_relaxed) + bytes) / m_options.weight;
   }
+  /// Bytes asked of the drive so far for its weight: decides between drives that are equally loaded.
+  [[nodiscard]] double shareSoFar() const { return static_cast<double>(m_asked) / m_options.weight; }
   [[nodiscard]] const std::string& name() const { return m_options.name; }
 
   void begin(std::uint64_t bytes, Clock::time_point now);
@@ -44,6 +47,7 @@ private:
   DriveOptions m_options;
   int m_depth = 1;
   int m_flying = 0;
+  std::uint64_t m_asked = 0;
   Clock::time_point m_accounted;  ///< up to here busy time and its integral are counted
   std::atomic<std::uint64_t> m_outstanding{0};
   std::atomic<std::uint64_t> m_bytes{0};

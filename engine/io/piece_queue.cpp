@@ -1,7 +1,10 @@
 #include "io/piece_queue.h"
 
+#include "telemetry/span_recorder.h"
+
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,6 +19,8 @@ constexpr std::uint32_t kMaxStuckCalls = 3;
 constexpr std::uint32_t kMaxCopies = 32;
 // Requests looked at for one that goes to an idle drive. More are waiting only while all drives are busy.
 constexpr std::size_t kLookAhead = 64;
+// Without it a drive that is free for a moment would always get the smaller part of a small expert.
+constexpr double kAboutEqualBytes = static_cast<double>(kReadPieceBytes) / 2;
 
 std::string placeOf(const ReadPiece& piece, const FileTable& files) {
   return files.name(piece.copy) + " at byte " + std::to_string(piece.offset + piece.done);
@@ -75,7 +80,7 @@ Result<PieceStep> advancePiece(ReadPiece& piece, std::int64_t result, FileTable&
   return PieceStep::kAgain;
 }
 
-PieceQueue::PieceQueue(FileTable& files, const ReadOptions& options) : m_files(&files) {
+PieceQueue::PieceQueue(FileTable& files, const ReadOptions& options) : m_files(&files), m_spans(options.spans) {
   std::vector<DriveOptions> drives = options.drives;
   std::uint32_t used = 1;
   for (std::uint32_t file = 0; file < files.size(); ++file) {
@@ -146,18 +151,21 @@ std::uint32_t PieceQueue::usableCopies(std::uint32_t file, std::uint32_t tried) 
   return usable != 0 ? usable : all & ~tried;
 }
 
-/// The usable copy on the drive that is least loaded for its weight; false while that drive has no place left.
+/// The usable copy on the drive that is least loaded for its weight, or, among those that are about as little loaded,
+/// the one that had the smallest share so far; false while that drive has no place left.
 bool PieceQueue::choose(std::uint32_t file, std::uint32_t tried, std::uint64_t bytes, CopyIndex& copy) const {
   const std::uint32_t usable = usableCopies(file, tried);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t i = 0; usable >> i != 0; ++i) {
+    if ((usable >> i & 1U) != 0) least = std::min(least, m_drives[m_files->drive({file, i})].loadWith(bytes));
+  }
   const DriveLoad* best = nullptr;
-  double least = 0;
   for (std::uint32_t i = 0; usable >> i != 0; ++i) {
     if ((usable >> i & 1U) == 0) continue;
     const DriveLoad& drive = m_drives[m_files->drive({file, i})];
-    const double load = drive.loadWith(bytes);
-    if (best != nullptr && load >= least) continue;
+    if (drive.loadWith(bytes) > least + kAboutEqualBytes / drive.weight()) continue;
+    if (best != nullptr && drive.shareSoFar() >= best->shareSoFar()) continue;
     best = &drive;
-    least = load;
     copy = {file, i};
   }
   return best != nullptr && best->hasPlace();
@@ -247,7 +255,10 @@ void PieceQueue::markFault(const ReadPiece& piece, const Status& status) {
 }
 
 void PieceQueue::finish(const ReadPiece& piece, Status status) {
-  m_drives[m_files->drive(piece.copy)].end(piece.bytes, piece.done, piece.begun, DriveLoad::Clock::now());
+  const std::uint32_t drive = m_files->drive(piece.copy);
+  const auto now = DriveLoad::Clock::now();
+  m_drives[drive].end(piece.bytes, piece.done, piece.begun, now);
+  if (m_spans != nullptr) m_spans->recordRead(drive, piece.begun, now, piece.done);
   if (piece.priority == ReadPriority::kPredicted) --m_predictedFlying;
   Active& active = m_active[piece.request];
   if (!status.isOk()) {

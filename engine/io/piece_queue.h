@@ -84,6 +84,7 @@ private:
   void complete(std::uint32_t index);
 
   FileTable* m_files;
+  SpanRecorder* m_spans;
   std::deque<DriveLoad> m_drives;  ///< never moved
   std::vector<bool> m_faulty;      ///< by drive: a mirror that failed once is not read any more
   std::vector<bool> m_badPrimary;  ///< by file: the primary failed where another copy could be read

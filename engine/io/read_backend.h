@@ -16,6 +16,8 @@
 
 namespace colibri {
 
+class SpanRecorder;
+
 /// Who is waiting. Reads of a better class are begun first; within a class, first come, first served.
 enum class ReadPriority : std::uint8_t {
   kDemand,    ///< computation waits for it
@@ -86,6 +88,7 @@ struct ReadOptions {
   bool direct = true;
   int queueDepth = 8;                  ///< pieces in flight on a drive at most (1 to 256); more wait inside the backend
   std::vector<DriveOptions> drives{};  ///< empty: one drive
+  SpanRecorder* spans = nullptr;       ///< gets every read; may be null, else outlives the backend
 };
 
 /// Reads for one owner thread: submit, promote, poll, waitReady and the buffer calls are made by that thread alone;

@@ -1,5 +1,6 @@
 #include "model/moe.h"
 
+#include "model/expert_lookahead.h"
 #include "model/linear.h"
 #include "model/router.h"
 
@@ -114,6 +115,23 @@ void sumOutputs(const ModelContext& model, const Pass& pass, float* out) {
   }
 }
 
+// Guesses the next layer's experts by showing its router this layer's input (the residual streams change little from
+// layer to layer) and has them read ahead. The router's own outputs of this layer stay as they are.
+void predictNext(const ModelContext& model, const Pass& pass, int next, const float* x) {
+  if (next >= model.config.layers || pass.rows != 1) return;
+  const LayerSpec& spec = model.plan.layers[static_cast<std::size_t>(next)];
+  if (spec.router == RouterKind::kHash) return;  // those are known, not guessed
+  Workspace& w = model.work;
+  const int k = model.config.expertsPerToken;
+  const std::vector<std::int32_t> ids(w.routerIds, w.routerIds + k);
+  const std::vector<float> weights(w.routerWeights, w.routerWeights + k);
+  route(model, pass, spec, model.weights.layers[static_cast<std::size_t>(next)], x);
+  const std::vector<int> guesses(w.routerIds, w.routerIds + k);
+  std::copy(ids.begin(), ids.end(), w.routerIds);
+  std::copy(weights.begin(), weights.end(), w.routerWeights);
+  (void)model.experts.prefetch(next, guesses, ReadPriority::kPredicted);
+}
+
 }  // namespace
 
 Status mixExperts(const ModelContext& model, const Pass& pass, int layer, const float* x, float* out) {
@@ -129,7 +147,9 @@ Status mixExperts(const ModelContext& model, const Pass& pass, int layer, const 
     if (wanted.empty() || wanted.back() != a.expert) wanted.push_back(a.expert);
   }
   // The reads start here; the shared expert computes while they land.
-  COLIBRI_ASSIGN_OR_RETURN(ExpertBatch batch, model.experts.resolve(layer, wanted));
+  COLIBRI_ASSIGN_OR_RETURN(ExpertBatch batch, model.experts.resolve(layer, wanted, pass.phase == Phase::kDecode));
+  if (pass.lookahead != nullptr) pass.lookahead->advance(model, layer, pass.first);
+  if (pass.predicts) predictNext(model, pass, layer + 1, x);
   sharedExpert(model, pass, weights, x, out);
   if (model.vendor()) {
     for (int row = 0; row < pass.rows; ++row) {

@@ -8,6 +8,7 @@
 #include "model/trace.h"
 #include "model/weights.h"
 #include "model/workspace.h"
+#include "store/dense_streaming.h"
 #include "store/expert_store.h"
 #include "telemetry/time_split.h"
 #include <colibri/cancellation.h>
@@ -28,18 +29,28 @@ struct ModelContext {
   ExpertStore& experts;
   Workspace& work;
   Numerics numerics = Numerics::kVendor;
+  DenseStream* dense = nullptr;  ///< null: all dense weights are resident
 
   [[nodiscard]] bool vendor() const { return numerics == Numerics::kVendor; }
 };
+
+/// What a forward call is for. Said by the caller, never inferred from positions or counts.
+enum class Phase { kPrefill, kDecode };
+
+class ExpertLookahead;
 
 /// One pass: `rows` consecutive tokens of a sequence from `position` on, through one layer.
 struct Pass {
   int position = 0;
   int rows = 0;
+  int first = 0;                    ///< of these rows in the forward call
   std::span<const TokenId> tokens;  ///< the rows' ids
+  Phase phase = Phase::kPrefill;
   const Cancellation* cancellation = nullptr;
-  TimeLedger* time = nullptr;  ///< never null
-  Trace* trace = nullptr;      ///< null: nothing is recorded
+  TimeLedger* time = nullptr;            ///< never null
+  Trace* trace = nullptr;                ///< null: nothing is recorded
+  ExpertLookahead* lookahead = nullptr;  ///< told when a pass has its experts; may be null
+  bool predicts = false;                 ///< the next layer's experts are guessed and read ahead
 };
 
 }  // namespace colibri

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace colibri {
 
@@ -13,6 +15,10 @@ class Team {
 public:
   explicit Team(int threads) : m_threads(std::max(1, threads)) {}
 
+  /// Work of the leader that must not wait for the end of a long computation (keeping the drive's queue full): done on
+  /// the calling thread after each of its items. Must be cheap and not use the team.
+  void setLeaderWork(std::function<void()> work) { m_leaderWork = std::move(work); }
+
   [[nodiscard]] int threads() const { return m_threads; }
 
   /// Calls body(item, thread) for every item in [0, items); 0 <= thread < threads(). `work` is a rough count of
@@ -20,16 +26,24 @@ public:
   template <typename Body>
   void run(int items, std::int64_t work, const Body& body) const {
     if (items <= 1 || m_threads == 1 || work < kWorthWaking) {
-      for (int item = 0; item < items; ++item) body(item, 0);
+      for (int item = 0; item < items; ++item) {
+        body(item, 0);
+        if (m_leaderWork) m_leaderWork();
+      }
       return;
     }
 #pragma omp parallel for num_threads(m_threads) schedule(static)
-    for (int item = 0; item < items; ++item) body(item, omp_get_thread_num());
+    for (int item = 0; item < items; ++item) {
+      const int thread = omp_get_thread_num();
+      body(item, thread);
+      if (thread == 0 && m_leaderWork) m_leaderWork();
+    }
   }
 
 private:
   static constexpr std::int64_t kWorthWaking = 1 << 18;
   int m_threads;
+  std::function<void()> m_leaderWork;
 };
 
 }  // namespace colibri

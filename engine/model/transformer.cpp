@@ -37,6 +37,12 @@ void Transformer::embed(std::span<const TokenId> tokens) {
   }
 }
 
+Status Transformer::waitForDense(int layer, const Cancellation& cancellation, TimeLedger& time) {
+  if (m_model.dense == nullptr) return Status::ok();
+  const TimeScope scope(time, TimeCause::kDiskWait);
+  return m_model.dense->ensure(layer, cancellation);
+}
+
 Status Transformer::layerPass(int layer, LayerState& state, const Pass& pass, float* streams) {
   const ModelConfig& c = m_model.config;
   Workspace& w = m_model.work;
@@ -88,14 +94,21 @@ Status Transformer::forward(SequenceState& state, std::span<const TokenId> token
   const int total = static_cast<int>(tokens.size());
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(c.hcMult) * c.hiddenSize;
   if (output.trace != nullptr) output.trace->layers.resize(m_model.plan.layers.size());
-  time.enter(TimeCause::kDense);
+  const PassScope onTimeline(time, total == 1 ? "decode" : "prefill", total, TimeCause::kDense);
+  m_lookahead.begin(m_model, tokens);
   embed(tokens);
   for (int layer = 0; layer < c.layers; ++layer) {
+    time.beginLayer(layer);
+    COLIBRI_RETURN_IF_ERROR(waitForDense(layer, cancellation, time));
     for (int first = 0; first < total; first += m_model.work.limits.chunk) {
       if (cancellation.isCancelled()) return Status(Code::kCancelled, "cancelled", "Stopped.");
       Pass pass;
       pass.position = state.position() + first;
       pass.rows = std::min(m_model.work.limits.chunk, total - first);
+      pass.first = first;
+      pass.phase = output.phase;
+      pass.predicts = output.predicts;
+      pass.lookahead = &m_lookahead;
       pass.tokens = tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(pass.rows));
       pass.cancellation = &cancellation;
       pass.time = &time;
@@ -105,6 +118,8 @@ Status Transformer::forward(SequenceState& state, std::span<const TokenId> token
       if (done) done((layer + static_cast<double>(first + pass.rows) / total) / c.layers);
     }
   }
+  time.endLayers();
+  if (m_model.dense != nullptr) m_model.dense->release();
   state.advance(total);
   if (output.want == ForwardOutput::Logits::kLast && total > 0) {
     head(m_model.work.streams + (total - 1) * width, output.logits);
@@ -112,7 +127,6 @@ Status Transformer::forward(SequenceState& state, std::span<const TokenId> token
     for (int i = 0; i < total; ++i)
       head(m_model.work.streams + i * width, output.logits + static_cast<std::ptrdiff_t>(i) * c.vocabSize);
   }
-  time.enter(TimeCause::kOther);
   return Status::ok();
 }
 

@@ -2,6 +2,7 @@
 // The forward pass: embedding, layers, head. Works on any number of consecutive tokens; nothing depends on how they are
 // cut.
 
+#include "model/expert_lookahead.h"
 #include "model/pass.h"
 #include "model/rotary.h"
 #include "model/state.h"
@@ -18,6 +19,8 @@ namespace colibri {
 struct ForwardOutput {
   enum class Logits { kNone, kLast, kAll };
   Logits want = Logits::kLast;
+  Phase phase = Phase::kPrefill;
+  bool predicts = false;    ///< decode guesses the next layer's experts and reads them ahead
   float* logits = nullptr;  ///< [vocab], or [tokens][vocab] for kAll
   Trace* trace = nullptr;   ///< appended to when given
 };
@@ -33,16 +36,21 @@ public:
   Status forward(SequenceState& state, std::span<const TokenId> tokens, const ForwardOutput& output,
                  const Cancellation& cancellation, TimeLedger& time, const std::function<void(double)>& done = {});
 
+  /// `tokens` will be the next call's: reads of experts that they are certain to need begin now.
+  void announce(std::span<const TokenId> tokens) { m_lookahead.begin(m_model, tokens); }
+
   [[nodiscard]] const ModelContext& context() const { return m_model; }
   [[nodiscard]] const RotaryTables& rotary() const { return m_tables; }
 
 private:
   void embed(std::span<const TokenId> tokens);
+  Status waitForDense(int layer, const Cancellation& cancellation, TimeLedger& time);
   Status layerPass(int layer, LayerState& state, const Pass& pass, float* streams);
   void head(const float* streams, float* logits);
 
   ModelContext m_model;
   RotaryTables m_tables;
+  ExpertLookahead m_lookahead;
 };
 
 }  // namespace colibri

@@ -1,12 +1,23 @@
 #pragma once
-// The plan of one checkpoint on this machine: sizes from its headers, free memory from the probe.
+// The plan of one checkpoint on one machine: sizes from its headers, memory and rates from a probe, speed from the
+// user's own turns where there are any.
+//
+// An engine: TurnHistory::load(), surroundingsHere(), then planModel() with both; the returned predictor answers
+// Engine::predict() with what the cache holds at that moment. See turn_history.h for what follows each turn.
 
 #include "checkpoint/expert_layout.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/shard_set.h"
 #include "model/layer_plan.h"
+#include "plan/surroundings.h"
+#include "plan/turn_predictor.h"
 #include <colibri/engine.h>
 #include <colibri/status.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace colibri {
 
@@ -24,11 +35,35 @@ struct ModelFacts {
   const ExpertLayout& layout;
 };
 
-/// Everything in the plan but isa and io, which are known when kernels and files are open. `freeBytes`:
-/// availableMemoryBytes(). Errors as planMemory(), and kCheckpoint when a needed tensor is absent.
+struct ModelPlan {
+  EnginePlan plan;  ///< everything but io, which is known when files are open
+  TurnPredictor predictor;
+};
+
+/// The turn that a plan's prediction speaks of unless a command knows better: the first one, its cache empty.
+inline constexpr TurnShape kTypicalTurn{128, 128, 0};
+
+/// Plans, predicts a typical first turn and gives advice, found by planning again with one thing changed. A plan whose
+/// usage history is preloaded (options.preload) starts with a full cache. Errors as planMemory(), and kCheckpoint when
+/// a needed tensor is absent.
+Result<ModelPlan> planModel(const EngineOptions& options, const ModelFacts& model,
+                            const PlanSurroundings& surroundings);
+
+/// Memory, threads and prefill alone, on this machine. `freeBytes`: availableMemoryBytes().
 Result<EnginePlan> planModel(const EngineOptions& options, const ModelFacts& model, std::uint64_t freeBytes);
 
-/// The same from a folder; reads headers only.
-Result<EnginePlan> planFolder(const EngineOptions& options);
+/// A checkpoint that was opened for planning; headers only.
+struct PlannableModel {
+  ModelConfig config;
+  std::shared_ptr<const ShardSet> shards;
+  std::string modelId;
+  Status supported;  ///< whether this version can run it
+};
+Result<PlannableModel> openForPlanning(const EngineOptions& options);
+
+/// The same from a folder's headers, also for a family that is only recognised: its sizes come from the headers, its
+/// state from the format's own figures, and advice begins with why it does not run.
+Result<ModelPlan> planOpened(const EngineOptions& options, const PlannableModel& model,
+                             const PlanSurroundings& surroundings);
 
 }  // namespace colibri

@@ -1,8 +1,8 @@
 #include "plan/probe.h"
 
+#include "plan/small_file.h"
+
 #include <sched.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,23 +18,6 @@ namespace colibri {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string readSmall(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
-  // Files of /proc have no size of their own; the cap keeps a mistaken path harmless.
-  std::string text(std::size_t{1} << 20, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
-std::optional<std::uint64_t> readNumber(const fs::path& path) {
-  std::istringstream text(readSmall(path));
-  std::uint64_t value = 0;
-  if (!(text >> value)) return std::nullopt;
-  return value;
-}
 
 std::uint64_t fieldOf(const std::string& text, std::string_view key) {
   std::istringstream lines(text);
@@ -105,70 +88,16 @@ std::vector<int> usableCpus() {
   return cpus;
 }
 
-struct KnownFileSystem {
-  std::uint64_t magic;
-  const char* name;
-};
-constexpr std::array<KnownFileSystem, 18> kFileSystems{{{0xef53, "ext4"},
-                                                        {0x58465342, "xfs"},
-                                                        {0x9123683e, "btrfs"},
-                                                        {0x01021994, "tmpfs"},
-                                                        {0x858458f6, "ramfs"},
-                                                        {0x794c7630, "overlayfs"},
-                                                        {0x6969, "nfs"},
-                                                        {0xff534d42, "cifs"},
-                                                        {0xfe534d42, "smb2"},
-                                                        {0x01021997, "9p"},
-                                                        {0x65735546, "fuse"},
-                                                        {0x2fc12fc1, "zfs"},
-                                                        {0xf2f52010, "f2fs"},
-                                                        {0x4d44, "vfat"},
-                                                        {0x2011bab0, "exfat"},
-                                                        {0x5346544e, "ntfs"},
-                                                        {0x7366746e, "ntfs3"},
-                                                        {0x73717368, "squashfs"}}};
-
-std::string fileSystemName(std::uint64_t magic) {
-  for (const KnownFileSystem& known : kFileSystems) {
-    if (known.magic == magic) return known.name;
-  }
-  std::ostringstream text;
-  text << "0x" << std::hex << magic;
-  return text.str();
-}
-
-/// Source and mount point with the longest path that holds `folder`.
-std::string mountedDevice(const fs::path& folder) {
-  std::istringstream lines(readSmall("/proc/self/mounts"));
-  std::string best;
-  std::size_t bestLength = 0;
-  const std::string text = folder.string();
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string source;
-    std::string point;
-    fields >> source >> point;
-    const std::string prefix = point == "/" ? "/" : point + "/";
-    if ((text == point || text.compare(0, prefix.size(), prefix) == 0) && point.size() >= bestLength) {
-      best = source;
-      bestLength = point.size();
-    }
-  }
-  return best.compare(0, 5, "/dev/") == 0 ? best.substr(5) : std::string();
-}
-
-std::string driveKind(const std::string& device) {
-  if (device.empty()) return "unknown";
+int countNodes(const fs::path& root) {
   std::error_code error;
-  // A virtual drive says nothing true about what is behind it (it often claims to rotate).
-  if (device.compare(0, 2, "vd") == 0 || device.compare(0, 3, "xvd") == 0) return "virtual";
-  fs::path entry = fs::canonical(fs::path("/sys/class/block") / device, error);
-  if (error) return "unknown";
-  if (fs::exists(entry / "partition", error)) entry = entry.parent_path();
-  const auto rotational = readNumber(entry / "queue/rotational");
-  if (!rotational) return "unknown";
-  if (*rotational == 1) return "hdd";
-  return entry.filename().string().compare(0, 4, "nvme") == 0 ? "nvme" : "ssd";
+  int nodes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / "sys/devices/system/node", error)) {
+    const std::string name = entry.path().filename().string();
+    const bool numbered = name.size() > 4 && name.compare(0, 4, "node") == 0 &&
+                          name.find_first_not_of("0123456789", 4) == std::string::npos;
+    if (numbered) ++nodes;
+  }
+  return std::max(nodes, 1);
 }
 
 }  // namespace
@@ -237,36 +166,10 @@ MachineProbe probeMachine(const fs::path& root) {
   if (open != std::string::npos && close != std::string::npos && close > open) {
     probe.hugePages = choice.substr(open + 1, close - open - 1);
   }
-  return probe;
-}
-
-FileSystemProbe probeFileSystem(const fs::path& folder) {
-  FileSystemProbe probe;
-  std::error_code error;
-  probe.path = fs::weakly_canonical(folder, error);
-  if (error) probe.path = folder;
-  probe.kind = "unknown";
-  struct statfs info {};
-  if (statfs(probe.path.c_str(), &info) != 0) {
-    probe.warning = "The folder cannot be examined.";
-    return probe;
-  }
-  probe.type = fileSystemName(static_cast<std::uint64_t>(info.f_type) & 0xffffffffU);
-  probe.freeBytes = static_cast<std::uint64_t>(info.f_bavail) * static_cast<std::uint64_t>(info.f_bsize);
-  probe.device = mountedDevice(probe.path);
-  probe.kind = driveKind(probe.device);
-  if (probe.type == "tmpfs" || probe.type == "ramfs") {
-    probe.kind = "memory";
-    probe.warning = "This folder lies in memory: reads are buffered and the files take RAM away from the expert cache.";
-  } else if (probe.type == "nfs" || probe.type == "cifs" || probe.type == "smb2" || probe.type == "9p") {
-    probe.kind = "network";
-    probe.warning = "This folder lies on a network drive; every expert is read over the network.";
-  } else if (probe.type == "fuse" || probe.type == "ntfs" || probe.type == "vfat" || probe.type == "squashfs") {
-    probe.warning =
-        "This file system (" + probe.type + ") often refuses direct reads; then experts pass the page cache.";
-  } else if (probe.kind == "hdd") {
-    probe.warning = "This is a rotating drive; reading scattered experts from it is slow.";
-  }
+  const std::string memory = readSmall(root / "proc/meminfo");
+  probe.hugePageBytes = fieldOf(memory, "Hugepagesize:") * 1024;
+  probe.freeHugePageBytes = fieldOf(memory, "HugePages_Free:") * probe.hugePageBytes;
+  probe.numaNodes = countNodes(root);
   return probe;
 }
 

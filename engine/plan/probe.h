@@ -28,9 +28,11 @@ struct CpuProbe {
 
 struct FileSystemProbe {
   std::filesystem::path path;
-  std::string type;    ///< "ext4", "tmpfs", … or "0x…" when unknown
+  std::string type;    ///< "ext4", "tmpfs", … or "0x…" when unknown; "fuse.sshfs" where the mount table says more
   std::string device;  ///< block device name, empty when there is none
-  std::string kind;    ///< "nvme", "ssd", "hdd", "virtual", "network", "memory" or "unknown"
+  std::string kind;    ///< "nvme", "ssd", "hdd", "virtual", "network", "memory" or "unknown"; of the slowest part of a
+                       ///< RAID or mapped device
+  bool isUsb = false;
   std::uint64_t freeBytes = 0;
   std::string warning;  ///< why reading experts from here is a problem; empty when it is not
 };
@@ -38,15 +40,21 @@ struct FileSystemProbe {
 struct MachineProbe {
   CpuProbe cpu;
   MemoryProbe memory;
+  int numaNodes = 1;
   std::uint64_t pageBytes = 4096;
-  std::string hugePages;  ///< "always", "madvise", "never" or empty
+  std::string hugePages;                ///< transparent ones: "always", "madvise", "never" or empty
+  std::uint64_t hugePageBytes = 0;      ///< size of a reserved huge page
+  std::uint64_t freeHugePageBytes = 0;  ///< reserved huge pages that are free, in bytes
 };
 
 /// `root` replaces "/" in every path read, so tests can describe a machine.
 [[nodiscard]] MemoryProbe probeMemory(const std::filesystem::path& root = "/");
 [[nodiscard]] CpuProbe probeCpu(const std::filesystem::path& root = "/");
 [[nodiscard]] MachineProbe probeMachine(const std::filesystem::path& root = "/");
-[[nodiscard]] FileSystemProbe probeFileSystem(const std::filesystem::path& folder);
+[[nodiscard]] FileSystemProbe probeFileSystem(const std::filesystem::path& folder,
+                                              const std::filesystem::path& root = "/");
+/// Why a file system or drive is a bad place for experts; empty when it is not. From type, kind and isUsb alone.
+[[nodiscard]] std::string fileSystemWarning(const FileSystemProbe& probe);
 
 /// Memory that this process may still take: probeMemory().usableBytes().
 [[nodiscard]] std::uint64_t availableMemoryBytes();

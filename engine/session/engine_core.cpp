@@ -1,41 +1,24 @@
 #include "session/engine_core.h"
 
+#include "base/process_memory.h"
 #include "checkpoint/model_id.h"
+#include "plan/drive_memory.h"
+#include "plan/memory_plan.h"
 #include "plan/model_plan.h"
-#include "plan/probe.h"
+#include "plan/planned_drives.h"
+#include "plan/surroundings.h"
 #include "session/session_core.h"
+#include "session/shard_files.h"
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace colibri {
 namespace {
-
-std::vector<std::filesystem::path> shardPaths(const ShardSet& shards) {
-  std::vector<std::filesystem::path> paths;
-  for (const Shard& shard : shards.shards()) paths.push_back(shard.path);
-  return paths;
-}
-
-ReadOptions readOptions(const EngineOptions& options, int queueDepth) {
-  ReadOptions read;
-  read.direct = options.direct;
-  read.queueDepth = queueDepth;
-  switch (options.io) {
-    case IoChoice::kAuto:
-      read.kind = IoKind::kAuto;
-      break;
-    case IoChoice::kUring:
-      read.kind = IoKind::kUring;
-      break;
-    case IoChoice::kThreads:
-      read.kind = IoKind::kThreads;
-      break;
-  }
-  return read;
-}
 
 Status positive(std::optional<int> value, std::string_view flag) {
   if (!value || *value >= 1) return Status::ok();
@@ -67,23 +50,33 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options,
 
 Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& options,
                                                      const std::function<void(const LoadProgress&)>& progress,
-                                                     const Cancellation& cancellation, const ReadBackendWrapper& wrap) {
+                                                     const Cancellation& cancellation, const ReadBackendWrapper& wrap,
+                                                     const DenseStreamingHook& dense) {
   const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<EngineCore> engine(new EngineCore());
   engine->m_options = options;
+  const std::uint64_t base = anonymousMemoryBytes().value_or(0);
   COLIBRI_RETURN_IF_ERROR(positive(options.prefillChunk, "--prefill-chunk"));
   COLIBRI_RETURN_IF_ERROR(positive(options.prefillSegment, "--prefill-segment"));
   COLIBRI_RETURN_IF_ERROR(positive(options.threads, "--threads"));
   COLIBRI_RETURN_IF_ERROR(positive(options.queueDepth, "--queue-depth"));
   COLIBRI_RETURN_IF_ERROR(positive(options.context, "--ctx"));
   COLIBRI_ASSIGN_OR_RETURN(engine->m_kernels, kernelsFor(options.isa));
+  if (options.recordSpans) {
+    COLIBRI_ASSIGN_OR_RETURN(engine->m_spans, SpanRecorder::create(engine->m_ledger));
+  }
   COLIBRI_RETURN_IF_ERROR(engine->readModel());
-  COLIBRI_RETURN_IF_ERROR(engine->planAndAllocate());
-  COLIBRI_RETURN_IF_ERROR(engine->loadWeights(progress, cancellation));
+  COLIBRI_RETURN_IF_ERROR(engine->planAndAllocate(cancellation));
+  COLIBRI_RETURN_IF_ERROR(engine->loadWeights(progress, cancellation, dense));
   COLIBRI_RETURN_IF_ERROR(engine->openExperts(wrap));
-  const ModelContext context{engine->m_config, engine->m_layers,   engine->m_weights, *engine->m_kernels,
-                             *engine->m_team,  *engine->m_experts, *engine->m_work,   options.numerics};
+  const ModelContext context{engine->m_config,   engine->m_layers, engine->m_weights,
+                             *engine->m_kernels, *engine->m_team,  *engine->m_experts,
+                             *engine->m_work,    options.numerics, engine->m_dense->stream()};
   engine->m_transformer = std::make_unique<Transformer>(context);
+  engine->m_team->setLeaderWork([store = engine->m_experts.get()] { store->poll(); });
+  engine->m_governor.emplace(options.prefetch);
+  engine->m_guard.emplace(engine->m_plan.budgetBytes, base, kProcessReserveBytes);
+  if (options.preload) COLIBRI_RETURN_IF_ERROR(engine->preload(progress, cancellation));
   engine->m_loadSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return engine;
 }
@@ -124,10 +117,50 @@ Status EngineCore::readModel() {
   return Status::ok();
 }
 
-Status EngineCore::planAndAllocate() {
-  COLIBRI_ASSIGN_OR_RETURN(m_plan,
-                           planModel(m_options, {m_config, m_layers, *m_shards, m_layout}, availableMemoryBytes()));
+Status EngineCore::measureDrives(const Cancellation& cancellation) {
+  std::uint64_t experts = 0;
+  for (int layer = 0; layer < m_layout.layers(); ++layer) {
+    for (int expert = 0; expert < m_layout.experts(layer); ++expert) experts += m_layout.place(layer, expert).bytes();
+  }
+  if (m_options.dataFolder.empty() || experts < kWorthMeasuringBytes) return Status::ok();
+  std::vector<std::filesystem::path> folders{m_options.model};
+  folders.insert(folders.end(), m_options.shardDirs.begin(), m_options.shardDirs.end());
+  folders.insert(folders.end(), m_options.mirrors.begin(), m_options.mirrors.end());
+  for (const std::filesystem::path& folder : folders) {
+    const auto known = knownDrive(m_options.dataFolder, folder);
+    if (known && !known->isStale) continue;
+    const Shard* largest = nullptr;
+    for (const Shard& shard : m_shards->shards()) {
+      std::error_code error;
+      const bool isHere = std::filesystem::is_regular_file(folder / shard.name, error);
+      if (isHere && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
+    }
+    if (largest == nullptr) continue;
+    DriveProbeOptions how;
+    how.expertBytes = m_layout.maxExpertBytes();
+    how.direct = m_options.direct;
+    std::string notice;
+    const auto facts = measureAndRemember(m_options.dataFolder, folder / largest->name, how, cancellation, &notice);
+    if (!facts && facts.status().code() == Code::kCancelled) return facts.status();
+    // A drive that cannot be measured is found out about when it is read.
+    if (!notice.empty()) addNotices({notice});
+  }
+  return Status::ok();
+}
+
+Status EngineCore::planAndAllocate(const Cancellation& cancellation) {
+  std::size_t experts = 0;
+  for (int layer = 0; layer < m_layout.layers(); ++layer) experts += static_cast<std::size_t>(m_layout.experts(layer));
+  COLIBRI_ASSIGN_OR_RETURN(m_log, TurnLog::open(m_options, m_summary.modelId, experts));
+  COLIBRI_RETURN_IF_ERROR(measureDrives(cancellation));
+  PlanSurroundings around = surroundingsHere(m_options, *m_shards, std::string(m_kernels->name), m_log->turns());
+  around.usage = &m_log->usage();
+  COLIBRI_ASSIGN_OR_RETURN(ModelPlan planned, planModel(m_options, {m_config, m_layers, *m_shards, m_layout}, around));
+  m_plan = std::move(planned.plan);
   m_plan.isa = std::string(m_kernels->name);
+  m_log->adopt(std::move(planned.predictor), m_plan, driveSetName(m_plan.drives));
+  COLIBRI_ASSIGN_OR_RETURN(m_files, findShardFiles(m_options, *m_shards, m_plan.drives));
+  addNotices(m_files.notices);
   m_team = std::make_unique<Team>(m_plan.threads);
   WorkspaceLimits limits;
   limits.context = m_options.context;
@@ -139,30 +172,95 @@ Status EngineCore::planAndAllocate() {
 }
 
 Status EngineCore::loadWeights(const std::function<void(const LoadProgress&)>& progress,
-                               const Cancellation& cancellation) {
-  const std::vector<std::filesystem::path> paths = shardPaths(*m_shards);
-  COLIBRI_ASSIGN_OR_RETURN(const std::unique_ptr<ReadBackend> backend,
-                           openReadBackend(paths, readOptions(m_options, m_plan.queueDepth)));
+                               const Cancellation& cancellation, const DenseStreamingHook& hook) {
+  ReadOptions read = readOptions(m_options, m_plan.queueDepth);
+  read.drives = m_files.drives;
+  COLIBRI_ASSIGN_OR_RETURN(const std::unique_ptr<ReadBackend> backend, openReadBackend(m_files.files, read));
   COLIBRI_ASSIGN_OR_RETURN(const std::vector<DenseStore::Want> wants,
                            ModelWeights::wants(m_config, m_layers, *m_shards));
   const DenseStore::Progress tell = [&](std::uint64_t done, std::uint64_t total) {
+    m_denseBytes = total;
     if (progress) progress({done, total});
   };
-  COLIBRI_ASSIGN_OR_RETURN(m_dense, DenseStore::load(*m_shards, wants, *backend, m_ledger, tell, cancellation));
+  if (m_plan.streamsDense || hook.always) {
+    // Threads read on while a layer computes; a ring would wait to be polled.
+    read.kind = IoKind::kThreads;
+    DenseStreaming streaming;
+    streaming.threshold = hook.threshold;
+    COLIBRI_ASSIGN_OR_RETURN(streaming.backend, openReadBackend(m_files.files, read));
+    if (hook.wrap) streaming.backend = hook.wrap(std::move(streaming.backend));
+    COLIBRI_ASSIGN_OR_RETURN(m_dense, DenseStore::loadStreaming(*m_shards, wants, *backend, std::move(streaming),
+                                                                m_ledger, tell, cancellation));
+  } else {
+    COLIBRI_ASSIGN_OR_RETURN(m_dense, DenseStore::load(*m_shards, wants, *backend, m_ledger, tell, cancellation));
+  }
+  addNotices(backend->takeNotices());
   COLIBRI_ASSIGN_OR_RETURN(m_weights, ModelWeights::bind(m_config, m_layers, *m_shards, *m_dense));
   return Status::ok();
 }
 
 Status EngineCore::openExperts(const ReadBackendWrapper& wrap) {
-  const std::vector<std::filesystem::path> paths = shardPaths(*m_shards);
-  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<ReadBackend> backend,
-                           openReadBackend(paths, readOptions(m_options, m_plan.queueDepth)));
+  ReadOptions read = readOptions(m_options, m_plan.queueDepth);
+  read.drives = m_files.drives;
+  read.spans = m_spans.get();
+  if (m_spans) {
+    for (std::uint32_t i = 0; i < read.drives.size(); ++i) m_spans->nameDrive(i, read.drives[i].name);
+  }
+  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<ReadBackend> backend, openReadBackend(m_files.files, read));
   m_plan.io = std::string(backend->name());
   if (wrap) backend = wrap(std::move(backend));
   ExpertStoreOptions options;
   options.slots = m_plan.expertSlots;
+  options.history = &m_log->usage();
   COLIBRI_ASSIGN_OR_RETURN(m_experts, ExpertStore::create(m_layout, std::move(backend), options, m_ledger));
   return Status::ok();
+}
+
+Status EngineCore::preload(const std::function<void(const LoadProgress&)>& progress, const Cancellation& cancellation) {
+  std::vector<std::uint32_t> order = m_log->usage().hottest(m_experts->slots());
+  // What was never used comes after, evenly over the layers.
+  std::vector<std::uint32_t> firstOf;
+  std::uint32_t flat = 0;
+  for (int layer = 0; layer < m_layout.layers(); ++layer) {
+    firstOf.push_back(flat);
+    flat += static_cast<std::uint32_t>(m_layout.experts(layer));
+  }
+  std::vector<bool> listed(flat, false);
+  for (const std::uint32_t index : order) listed[index] = true;
+  for (int expert = 0; expert < m_mostExperts; ++expert) {
+    for (int layer = 0; layer < m_layout.layers(); ++layer) {
+      const std::uint32_t index = firstOf[static_cast<std::size_t>(layer)] + static_cast<std::uint32_t>(expert);
+      if (expert < m_layout.experts(layer) && !listed[index]) order.push_back(index);
+    }
+  }
+  const auto tell = [&](std::uint64_t done, std::uint64_t total) {
+    if (progress) progress({m_denseBytes + done, m_denseBytes + total});
+  };
+  const Status status = m_experts->preload(order, tell, cancellation);
+  if (status.code() != Code::kIo) return status;
+  addNotices({status.message()});
+  return Status::ok();
+}
+
+void EngineCore::addNotices(std::vector<std::string> notices) {
+  const std::lock_guard lock(m_noticesMutex);
+  m_notices.insert(m_notices.end(), std::make_move_iterator(notices.begin()), std::make_move_iterator(notices.end()));
+}
+
+std::vector<std::string> EngineCore::takeNotices() {
+  addNotices(m_experts->backend().takeNotices());
+  const std::lock_guard lock(m_noticesMutex);
+  return std::exchange(m_notices, {});
+}
+
+void EngineCore::guardMemory() {
+  if (std::string notice = m_guard->check(*m_experts); !notice.empty()) addNotices({std::move(notice)});
+}
+
+std::uint64_t EngineCore::residentExperts() const {
+  std::uint64_t resident = 0;
+  for (const std::uint8_t flag : m_experts->residency()) resident += flag;
+  return resident;
 }
 
 LiveCounters EngineCore::live() const {
@@ -172,26 +270,26 @@ LiveCounters EngineCore::live() const {
   counters.expertHits = stats.hits;
   counters.bytesRead = stats.bytesRead;
   counters.readSeconds = stats.readSeconds;
+  counters.expertsPrefetched = stats.prefetched;
+  counters.prefetchedUsed = stats.prefetchedUsed;
+  counters.prefetchedUnused = stats.prefetchedUnused;
+  counters.expertSlots = m_experts->slots();
+  counters.anonymousBytes = static_cast<std::int64_t>(m_guard->bytes());
   counters.memoryBytes = m_ledger->total();
   counters.memoryBudgetBytes = static_cast<std::int64_t>(m_plan.budgetBytes);
   return counters;
 }
 
 std::vector<DriveCounters> EngineCore::drives() const {
-  return {};
+  return m_experts->backend().driveCounters();
 }
 
 Prediction EngineCore::predict(std::int64_t promptTokens) const {
-  (void)promptTokens;
-  return m_plan.prediction;
-}
-
-std::vector<std::string> EngineCore::takeNotices() {
-  return {};
+  return m_log->predict(promptTokens, residentExperts(), m_experts->slots());
 }
 
 Status EngineCore::writeTrace(const std::filesystem::path& file) const {
-  (void)file;
+  if (m_spans) return m_spans->write(file);
   return Status(Code::kUsage, "no_trace", "This engine was opened without recording a timeline.");
 }
 

@@ -82,8 +82,8 @@ std::vector<TokenId> endOfTurn(const EngineCore& engine) {
   return ids;
 }
 
-ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& after, const EngineCore& engine,
-                    const ExpertStore& store) {
+ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& after,
+                    const std::vector<DriveCounters>& drivesBefore, std::vector<DriveCounters> drives) {
   ExpertUse use;
   use.requests = after.requests - before.requests;
   use.hits = after.hits - before.hits;
@@ -91,15 +91,17 @@ ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& afte
   use.compulsoryMisses = after.compulsoryMisses - before.compulsoryMisses;
   use.bytesMissed = after.bytesMissed - before.bytesMissed;
   use.bytesRead = after.bytesRead - before.bytesRead;
-  const double seconds = after.readSeconds - before.readSeconds;
-  use.readBytesPerSecond = seconds > 0 ? static_cast<double>(use.bytesRead) / seconds : 0;
-  const FileAccess access = store.backend().access(0);
-  DriveCounters disk;
-  disk.path = engine.options().model.string();
-  disk.bytesRead = use.bytesRead;
-  disk.direct = access.direct;
-  disk.reason = access.reason;
-  use.disks.push_back(std::move(disk));
+  use.prefetched = after.prefetched - before.prefetched;
+  use.prefetchedUsed = after.prefetchedUsed - before.prefetchedUsed;
+  use.prefetchedUnused = after.prefetchedUnused - before.prefetchedUnused;
+  use.busySeconds = after.readSeconds - before.readSeconds;
+  use.readBytesPerSecond = use.busySeconds > 0 ? static_cast<double>(use.bytesRead) / use.busySeconds : 0;
+  for (std::size_t i = 0; i < drives.size() && i < drivesBefore.size(); ++i) {
+    drives[i].bytesRead -= drivesBefore[i].bytesRead;
+    drives[i].requests -= drivesBefore[i].requests;
+    drives[i].busySeconds -= drivesBefore[i].busySeconds;
+  }
+  use.disks = std::move(drives);
   return use;
 }
 
@@ -114,28 +116,29 @@ void fillTimings(Answer& answer, TimeLedger& time, double prefill, double firstT
   if (answer.completionTokens > 1 && afterFirst > 0) {
     t.decodeTokensPerSecond = static_cast<double>(answer.completionTokens - 1) / afterFirst;
   }
-  t.split.diskWaitSeconds = time.seconds(TimeCause::kDiskWait);
-  t.split.expertSeconds = time.seconds(TimeCause::kExperts);
-  t.split.denseSeconds = time.seconds(TimeCause::kDense);
-  t.split.attentionSeconds = time.seconds(TimeCause::kAttention);
-  t.split.otherSeconds = time.seconds(TimeCause::kOther);
+  t.split = splitOf(time);
 }
 
 }  // namespace
 
 Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const GenerateOptions& options,
                                      const Cancellation& cancellation, const GenerateCallbacks& callbacks) {
-  TimeLedger time;
+  TimeLedger time(m_engine->spans());
   const auto start = Clock::now();
-  const ExpertStoreStats before = m_engine->experts().stats();
+  ExpertStore& experts = m_engine->experts();
+  const TurnMark begin = markOf(time, experts.stats());
+  const std::vector<DriveCounters> drivesBefore = m_engine->drives();
+  const std::uint64_t resident = m_engine->residentExperts();
   m_time = &time;
   Answer answer;
+  answer.prediction = m_engine->predict(toCompute(prompt));
   Status status = sync(prompt, cancellation, callbacks.prefill);
   if (!status.isOk() && status.code() != Code::kCancelled) {
     m_time = nullptr;
     return status;
   }
   const double prefill = secondsSince(start);
+  const TurnMark prompted = markOf(time, experts.stats());
   double firstToken = prefill;
   answer.promptTokens = static_cast<std::int64_t>(prompt.size());
   answer.reusedTokens = m_reused;
@@ -163,6 +166,8 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
     answer.tokens.push_back(token);
     ++answer.completionTokens;
     const bool ended = std::find(ends.begin(), ends.end(), token) != ends.end() && token != banned;
+    // Experts that this token is certain to need are read while its text is shown.
+    if (!ended && answer.completionTokens < limit) m_engine->transformer().announce({&token, 1});
     if (!ended && detokenizer) event.text = text.push(detokenizer->push(token), answer);
     if (answer.completionTokens == 1) firstToken = secondsSince(start);
     if (callbacks.token) callbacks.token(event);
@@ -184,9 +189,19 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
     if (!rest.empty() && callbacks.token) callbacks.token(TokenEvent{-1, rest, 0});
   }
   fillTimings(answer, time, prefill, firstToken, m_engine->loadSeconds());
-  answer.experts = expertUse(before, m_engine->experts().stats(), *m_engine, m_engine->experts());
+  const TurnMark end = markOf(time, experts.stats());
+  answer.experts = expertUse(begin.experts, end.experts, drivesBefore, m_engine->drives());
   answer.memoryBudgetBytes = static_cast<std::int64_t>(m_engine->plan().budgetBytes);
   answer.memoryPeakBytes = m_engine->ledger()->peak();
+  answer.anonymousPeakBytes = static_cast<std::int64_t>(m_engine->anonymousPeak());
+  TurnLog& log = m_engine->log();
+  if (status.isOk()) {
+    log.finished(begin, prompted, end, answer.promptTokens - answer.reusedTokens,
+                 std::max<std::int64_t>(answer.completionTokens - 1, 0), resident, experts.slots(), answer.prediction);
+  }
+  log.save();
+  m_engine->addNotices(log.takeNotices());
+  answer.notices = m_engine->takeNotices();
   return answer;
 }
 

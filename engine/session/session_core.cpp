@@ -37,6 +37,11 @@ Status SessionCore::checkTokens(std::span<const TokenId> tokens) const {
   return Status::ok();
 }
 
+std::int64_t SessionCore::toCompute(std::span<const TokenId> prompt) const {
+  const auto common = std::mismatch(m_tokens.begin(), m_tokens.end(), prompt.begin(), prompt.end()).second;
+  return prompt.end() - common;
+}
+
 // Brings the state to the longest usable prefix of `tokens` and returns its length. The last token is always left to
 // compute, unless its logits are still there.
 int SessionCore::rewindFor(std::span<const TokenId> tokens) {
@@ -74,9 +79,9 @@ void SessionCore::keepSnapshot() {
   if (auto snapshot = m_state->snapshot()) m_snapshots.push_back(std::move(snapshot).value());
 }
 
-Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
+Status SessionCore::extend(Phase phase, std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
                            std::vector<float>* all, const std::function<void(double)>& done) {
-  TimeLedger own;
+  TimeLedger own(m_engine->spans());
   TimeLedger& time = m_time == nullptr ? own : *m_time;
   const auto segment = static_cast<std::size_t>(m_engine->limits().segment);
   const auto vocab = static_cast<std::size_t>(m_engine->config().vocabSize);
@@ -85,6 +90,8 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
     if (first != 0) keepSnapshot();  // a cancelled later segment then costs only itself
     ForwardOutput output;
     output.trace = trace;
+    output.phase = phase;
+    output.predicts = phase == Phase::kDecode && m_engine->prefetching().active();
     if (all != nullptr) {
       output.want = ForwardOutput::Logits::kAll;
       all->resize(all->size() + part.size() * vocab);
@@ -99,12 +106,18 @@ Status SessionCore::extend(std::span<const TokenId> tokens, const Cancellation& 
              static_cast<double>(tokens.size()));
     };
     m_logitsValid = false;
+    const auto start = std::chrono::steady_clock::now();
     Status status = m_engine->transformer().forward(*m_state, part, output, cancellation, time, tell);
     if (!status.isOk()) {
       recover();
       return status;
     }
     m_tokens.insert(m_tokens.end(), part.begin(), part.end());
+    m_engine->guardMemory();
+    if (phase != Phase::kDecode) continue;
+    const ExpertStoreStats stats = m_engine->experts().stats();
+    m_engine->prefetching().tokenDone(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                                      stats.prefetchedUsed, stats.prefetchedUnused);
   }
   if (all != nullptr && !all->empty())
     std::copy(all->end() - static_cast<std::ptrdiff_t>(vocab), all->end(), m_logits.begin());
@@ -144,7 +157,8 @@ Status SessionCore::sync(std::span<const TokenId> tokens, const Cancellation& ca
       const double rate = (at - from) / elapsed;
       progress({static_cast<std::int64_t>(at), total, rate > 0 ? (static_cast<double>(total) - at) / rate : 0});
     };
-    COLIBRI_RETURN_IF_ERROR(extend(tokens.subspan(begin, end - begin), cancellation, nullptr, nullptr, tell));
+    COLIBRI_RETURN_IF_ERROR(
+        extend(Phase::kPrefill, tokens.subspan(begin, end - begin), cancellation, nullptr, nullptr, tell));
     done = end;
     return Status::ok();
   };
@@ -164,7 +178,7 @@ Status SessionCore::append(TokenId token, const Cancellation& cancellation) {
     return Status(Code::kUsage, "context_full",
                   "The context of " + std::to_string(m_state->context()) + " tokens is full.");
   }
-  return extend(one, cancellation, nullptr, nullptr);
+  return extend(Phase::kDecode, one, cancellation, nullptr, nullptr);
 }
 
 }  // namespace colibri

@@ -28,7 +28,7 @@ public:
 
   /// Computes `tokens` behind the present state in passes of any size; `all` gets one row of logits per token when it
   /// is not null. For teacher forcing.
-  Status extend(std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
+  Status extend(Phase phase, std::span<const TokenId> tokens, const Cancellation& cancellation, Trace* trace,
                 std::vector<float>* all, const std::function<void(double)>& done = {});
   [[nodiscard]] EngineCore& engine() { return *m_engine; }
   /// Tokens that the last sync() did not have to compute.
@@ -36,6 +36,8 @@ public:
 
 private:
   Status checkTokens(std::span<const TokenId> tokens) const;
+  /// Tokens of a prompt that are not held already.
+  [[nodiscard]] std::int64_t toCompute(std::span<const TokenId> prompt) const;
   int rewindFor(std::span<const TokenId> tokens);
   void recover();
   void keepSnapshot();

@@ -68,9 +68,10 @@ Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const T
   Trace* recorded = options.trace ? &trace : nullptr;
   std::vector<float> rows;
   std::vector<float>* all = options.allPositions ? &rows : nullptr;
-  if (prefill > 0) COLIBRI_RETURN_IF_ERROR(state.extend(tokens.first(prefill), cancellation, recorded, all));
+  if (prefill > 0)
+    COLIBRI_RETURN_IF_ERROR(state.extend(Phase::kPrefill, tokens.first(prefill), cancellation, recorded, all));
   for (std::size_t i = prefill; i < tokens.size(); ++i) {
-    COLIBRI_RETURN_IF_ERROR(state.extend(tokens.subspan(i, 1), cancellation, recorded, all));
+    COLIBRI_RETURN_IF_ERROR(state.extend(Phase::kDecode, tokens.subspan(i, 1), cancellation, recorded, all));
   }
   if (!options.allPositions) rows.assign(state.logits().begin(), state.logits().end());
 

@@ -1,5 +1,6 @@
 #include "store/dense_store.h"
 
+#include "store/dense_streaming.h"
 #include "store/weight_sample.h"
 
 #include <algorithm>
@@ -218,6 +219,27 @@ Result<std::unique_ptr<DenseStore>> DenseStore::load(const ShardSet& shards, std
   for (const Target& target : targets) COLIBRI_RETURN_IF_ERROR(checkWeightSample(*target.tensor, target.data));
   return store;
 }
+
+Result<std::unique_ptr<DenseStore>> DenseStore::loadStreaming(const ShardSet& shards, std::span<const Want> wants,
+                                                              ReadBackend& backend, DenseStreaming streaming,
+                                                              std::shared_ptr<Ledger> ledger, const Progress& progress,
+                                                              const Cancellation& cancellation) {
+  std::vector<Want> resident;
+  std::vector<Want> streamed;
+  for (const Want& want : wants) {
+    (streamsWhenShort(want, streaming.threshold) ? streamed : resident).push_back(want);
+  }
+  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<DenseStore> store,
+                           load(shards, resident, backend, ledger, progress, cancellation));
+  COLIBRI_ASSIGN_OR_RETURN(store->m_stream,
+                           DenseStream::create(streamed, std::move(streaming.backend), std::move(ledger)));
+  store->m_stream->forEachPlace(
+      [&](const std::string& name, const std::byte* place) { store->m_places.insert_or_assign(name, place); });
+  return store;
+}
+
+DenseStore::DenseStore() = default;
+DenseStore::~DenseStore() = default;
 
 const std::byte* DenseStore::find(std::string_view name) const {
   const auto place = m_places.find(std::string(name));

@@ -1,5 +1,6 @@
 #pragma once
-// Weights that every token needs, resident in RAM in their released form.
+// Weights that every token needs in their released form: resident in RAM, or the large ones streamed where that is too
+// much.
 
 #include "base/buffer.h"
 #include "checkpoint/shard_set.h"
@@ -18,7 +19,10 @@
 
 namespace colibri {
 
-/// Immutable after load; safe to share between threads.
+class DenseStream;
+struct DenseStreaming;
+
+/// Resident weights are immutable after load and safe to share between threads.
 class DenseStore {
 public:
   struct Want {
@@ -35,11 +39,23 @@ public:
   static Result<std::unique_ptr<DenseStore>> load(const ShardSet& shards, std::span<const Want> wants,
                                                   ReadBackend& backend, std::shared_ptr<Ledger> ledger,
                                                   const Progress& progress, const Cancellation& cancellation);
+  /// As load(), but the tensors that streamsWhenShort() names are only given places; stream() brings their bytes.
+  static Result<std::unique_ptr<DenseStore>> loadStreaming(const ShardSet& shards, std::span<const Want> wants,
+                                                           ReadBackend& backend, DenseStreaming streaming,
+                                                           std::shared_ptr<Ledger> ledger, const Progress& progress,
+                                                           const Cancellation& cancellation);
+  DenseStore();
+  DenseStore(const DenseStore&) = delete;
+  DenseStore& operator=(const DenseStore&) = delete;
+  ~DenseStore();
 
-  /// Bytes of a loaded tensor; nullptr when it was not wanted.
+  /// Bytes of a loaded tensor, or the place of a streamed one; nullptr when it was not wanted.
   [[nodiscard]] const std::byte* find(std::string_view name) const;
+  /// nullptr when everything is resident. For one pass at a time.
+  [[nodiscard]] DenseStream* stream() const { return m_stream.get(); }
 
 private:
+  std::unique_ptr<DenseStream> m_stream;
   std::vector<Buffer> m_buffers;
   std::unordered_map<std::string, const std::byte*> m_places;
 };

@@ -4,7 +4,9 @@
 #include "base/buffer.h"
 #include "store/clock_policy.h"
 #include "store/expert_store.h"
+#include "store/page_populator.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -34,9 +36,10 @@ struct ExpertBatch::State {
   [[nodiscard]] bool hasWaiting() const { return firstWaiting < waiting.size(); }
 };
 
-/// EMPTY -> LOADING -> READY -> EMPTY; a failed read goes from LOADING to EMPTY.
+/// EMPTY -> LOADING -> READY -> EMPTY; a failed read goes from LOADING to EMPTY. RETIRED slots have given their memory
+/// back.
 struct ExpertStore::State {
-  enum class SlotState : std::uint8_t { kEmpty, kLoading, kReady };
+  enum class SlotState : std::uint8_t { kEmpty, kLoading, kReady, kRetired };
   using Clock = std::chrono::steady_clock;
 
   struct Slot {
@@ -44,6 +47,8 @@ struct ExpertStore::State {
     std::uint32_t epoch = 0;  ///< changes with every new tenant
     std::uint32_t pins = 0;   ///< leases, and batches that have not handed it out
     std::uint32_t readsLeft = 0;
+    ReadPriority ahead = ReadPriority::kDemand;  ///< other than kDemand: read ahead and not wanted yet
+    bool isKept = false;                         ///< certain to be wanted: the last to be given up
     int layer = -1;
     int expert = -1;
     ExpertView view;
@@ -52,20 +57,30 @@ struct ExpertStore::State {
   };
 
   State(ExpertStore& owner, ExpertLayout expertLayout, std::unique_ptr<ReadBackend> readBackend, Buffer memory,
-        std::size_t slotCount);
+        std::size_t slotCount, UsageHistory* usageHistory);
 
   [[nodiscard]] std::size_t flatIndex(int layer, int expert) const {
     return layerStarts[static_cast<std::size_t>(layer)] + static_cast<std::size_t>(expert);
   }
   [[nodiscard]] std::byte* slotMemory(std::uint32_t slot) const { return arena.data() + slot * bytesPerSlot; }
 
+  /// kInternal when there is no such expert.
+  [[nodiscard]] Status checkRange(int layer, std::span<const int> experts) const;
   /// Gives the batch its expert when that is resident or on its way; false when it must be read.
   bool join(ExpertBatch::State& batch, int expert);
   /// Starts as many of the batch's waiting experts as there are slots to be had, in one submit.
   void startWaiting(ExpertBatch::State& batch);
-  /// An empty slot, or one given up by the policy; kNoSlot when all are pinned or loading.
-  std::uint32_t takeSlot();
-  void startLoading(std::uint32_t slot, ExpertBatch::State& batch, int expert);
+  /// Counts a want that needs or needed a read of its own.
+  void countMiss(std::size_t flat, const ExpertPlace& place);
+  /// The first want of an expert that was read ahead.
+  void meetAhead(std::uint32_t slot);
+  /// An empty slot, or one given up by the policy; kNoSlot when all are pinned or loading. For reads ahead what was
+  /// itself read ahead is not given up.
+  std::uint32_t takeSlot(ReadPriority priority);
+  void giveUp(std::uint32_t slot);
+  /// Puts the reads of one expert into `requests`; the slot is LOADING then.
+  void startLoading(std::uint32_t slot, int layer, int expert, ReadPriority priority);
+  void submitRequests();
   /// Takes all completions that are there.
   void takeCompletions();
   void endRead(const ReadCompletion& completion);
@@ -79,6 +94,7 @@ struct ExpertStore::State {
   ExpertStore& store;
   ExpertLayout layout;
   std::uint64_t bytesPerSlot = 0;
+  UsageHistory* history = nullptr;
   Buffer arena;  ///< before the backend: reads in flight write into it until the backend is gone
   std::unique_ptr<ReadBackend> backend;
   std::vector<std::size_t> layerStarts;
@@ -86,8 +102,11 @@ struct ExpertStore::State {
   std::vector<bool> wantedBefore;                   ///< by flat index
   std::vector<std::atomic<std::uint8_t>> resident;  ///< by flat index
   std::vector<Slot> slotTable;
-  std::vector<std::uint32_t> emptySlots;
+  std::vector<std::uint32_t> emptySlots;                  ///< highest first, so that low memory is used first
+  std::size_t touchedSlots = 0;                           ///< slots below were used once
+  std::array<std::size_t, kReadPriorities> aheadSlots{};  ///< by priority: slots read ahead and not wanted yet
   ClockPolicy policy;
+  std::unique_ptr<PagePopulator> populator;  ///< null where pages come by themselves
 
   std::vector<ReadRequest> requests;  ///< scratch of one submit
   std::vector<ReadCompletion> completions;
@@ -100,7 +119,10 @@ struct ExpertStore::State {
   std::atomic<std::uint64_t> compulsoryMisses{0};
   std::atomic<std::uint64_t> bytesMissed{0};
   std::atomic<std::uint64_t> bytesRead{0};
-  std::vector<std::atomic<std::uint64_t>> bytesReadByShard;
+  std::atomic<std::uint64_t> prefetched{0};
+  std::atomic<std::uint64_t> prefetchedUsed{0};
+  std::atomic<std::uint64_t> prefetchedUnused{0};
+  std::atomic<std::uint64_t> activeSlots{0};
   std::atomic<std::int64_t> waitNanoseconds{0};
   std::atomic<std::int64_t> readNanoseconds{0};
   std::atomic<std::int64_t> readingSince{0};  ///< of the steady clock; 0 while nothing is in flight

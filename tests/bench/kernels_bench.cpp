@@ -4,7 +4,7 @@
 // Each row walks over matrices that together fill the working set, so weights come from memory unless the set is small.
 // Counters: GB/s of weights and scales, and their ratio to the ceiling; GFLOP/s for several rows of activations.
 
-#include "base/buffer.h"
+#include "bench/working_set.h"
 #include "kernels/isa_tables.h"
 
 #include <benchmark/benchmark.h>
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,60 +20,24 @@
 namespace colibri {
 namespace {
 
-/// Reads every byte once with the widest loads there are.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-std::uint64_t
-readAll(const std::uint64_t* p, std::size_t n) {
-  std::uint64_t sums[64] = {};
-  for (std::size_t i = 0; i + 64 <= n; i += 64) {
-    for (std::size_t j = 0; j < 64; ++j) sums[j] += p[i + j];
-  }
-  std::uint64_t sum = 0;
-  for (const std::uint64_t s : sums) sum += s;
-  return sum;
-}
-
 /// The weights of all benchmarks and the rate at which this thread can read them.
-struct WorkingSet {
-  Buffer memory;
+struct Weights {
+  WorkingSet set;
   double readBytesPerSecond = 0;
-};
-
-double threadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double measureRead(const Buffer& memory) {
-  double best = 0;
-  for (int pass = 0; pass < 5; ++pass) {
-    const double start = threadSeconds();
-    benchmark::DoNotOptimize(readAll(memory.as<std::uint64_t>(), memory.size() / 8));
-    best = std::max(best, static_cast<double>(memory.size()) / (threadSeconds() - start));
-  }
-  return best;
-}
-
-struct Shape {
-  int n = 2304;
-  int k = 5120;
 };
 
 /// Runs `linear(matrix)` over all matrices of `matrixBytes` in turn and reports the rate of weight bytes.
 template <typename Linear>
-void stream(benchmark::State& state, const WorkingSet& set, std::size_t matrixBytes, double flops, Linear linear) {
-  const std::size_t count = set.memory.size() / matrixBytes;
+void stream(benchmark::State& state, const Weights& weights, std::size_t matrixBytes, double flops, Linear linear) {
+  const std::size_t count = weights.set.size() / matrixBytes;
   std::size_t next = 0;
   for (auto _ : state) {
-    linear(set.memory.as<std::uint8_t>() + next * matrixBytes);
+    linear(weights.set.data() + next * matrixBytes);
     next = next + 1 < count ? next + 1 : 0;
   }
   const double bytes = static_cast<double>(state.iterations()) * static_cast<double>(matrixBytes);
   state.counters["GB/s"] = benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsRate);
-  state.counters["of_ceiling"] = benchmark::Counter(bytes / set.readBytesPerSecond, benchmark::Counter::kIsRate);
+  state.counters["of_ceiling"] = benchmark::Counter(bytes / weights.readBytesPerSecond, benchmark::Counter::kIsRate);
   state.counters["GFLOP/s"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * flops * 1e-9, benchmark::Counter::kIsRate);
 }
@@ -87,8 +50,8 @@ std::vector<float> activations(int rows, int k) {
   return x;
 }
 
-void fp4(benchmark::State& state, const Kernels& kernels, const WorkingSet& set, int rows, bool exact) {
-  const Shape shape;
+void fp4(benchmark::State& state, const Kernels& kernels, const Weights& weights, int rows, bool exact) {
+  const MatrixShape shape;
   const auto x = activations(rows, shape.k);
   std::vector<std::byte> prepared(static_cast<std::size_t>(rows) * fp4PreparedBytes(shape.k));
   for (int r = 0; r < rows; ++r) {
@@ -96,9 +59,9 @@ void fp4(benchmark::State& state, const Kernels& kernels, const WorkingSet& set,
                        &prepared[r * fp4PreparedBytes(shape.k)]);
   }
   std::vector<float> y(static_cast<std::size_t>(rows) * shape.n);
-  const std::size_t codes = static_cast<std::size_t>(shape.n) * shape.k / 2;
-  const std::size_t scales = static_cast<std::size_t>(shape.n) * shape.k / 32;
-  stream(state, set, codes + scales, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
+  const std::size_t codes = shape.fp4CodeBytes();
+  const std::size_t scales = shape.fp4ScaleBytes();
+  stream(state, weights, codes + scales, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
     const OutView out{y.data(), shape.n, 0, shape.n};
     if (exact) {
       kernels.linearFp4(prepared.data(), rows, w, w + codes, shape.k, out);
@@ -109,26 +72,26 @@ void fp4(benchmark::State& state, const Kernels& kernels, const WorkingSet& set,
   });
 }
 
-void fp8(benchmark::State& state, const Kernels& kernels, const WorkingSet& set, int rows) {
-  const Shape shape;
+void fp8(benchmark::State& state, const Kernels& kernels, const Weights& weights, int rows) {
+  const MatrixShape shape;
   const auto x = activations(rows, shape.k);
   std::vector<float> y(static_cast<std::size_t>(rows) * shape.n);
   std::vector<float> scratch(shape.k);
   const std::size_t codes = static_cast<std::size_t>(shape.n) * shape.k;
   const std::size_t scales = static_cast<std::size_t>(shape.n / 128) * (shape.k / 128);
-  stream(state, set, codes + scales, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
+  stream(state, weights, codes + scales, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
     kernels.linearFp8({x.data(), rows, shape.k}, w, w + codes, shape.k, 128, {y.data(), shape.n, 0, shape.n},
                       scratch.data());
     benchmark::ClobberMemory();
   });
 }
 
-void bf16(benchmark::State& state, const Kernels& kernels, const WorkingSet& set, int rows) {
-  const Shape shape;
+void bf16(benchmark::State& state, const Kernels& kernels, const Weights& weights, int rows) {
+  const MatrixShape shape;
   const auto x = activations(rows, shape.k);
   std::vector<float> y(static_cast<std::size_t>(rows) * shape.n);
   const std::size_t bytes = static_cast<std::size_t>(shape.n) * shape.k * 2;
-  stream(state, set, bytes, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
+  stream(state, weights, bytes, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
     kernels.linearBf16({x.data(), rows, shape.k}, reinterpret_cast<const std::uint16_t*>(w), shape.k,
                        {y.data(), shape.n, 0, shape.n});
     benchmark::ClobberMemory();
@@ -156,20 +119,20 @@ void attention(benchmark::State& state, const Kernels& kernels) {
       static_cast<double>(state.iterations()) * 4e-9 * kHeads * kWidth * kEntries, benchmark::Counter::kIsRate);
 }
 
-void registerAll(const WorkingSet& set) {
+void registerAll(const Weights& weights) {
   for (const Kernels* kernels : availableKernels()) {
     const std::string isa(kernels->name);
     const auto add = [](const std::string& name, auto function) {
       benchmark::RegisterBenchmark(name.c_str(), function)->Unit(benchmark::kMillisecond);
     };
-    add("fp4_matvec/" + isa, [=, &set](benchmark::State& state) { fp4(state, *kernels, set, 1, true); });
-    add("fp4_f32_matvec/" + isa, [=, &set](benchmark::State& state) { fp4(state, *kernels, set, 1, false); });
-    add("fp8_matvec/" + isa, [=, &set](benchmark::State& state) { fp8(state, *kernels, set, 1); });
-    add("bf16_matvec/" + isa, [=, &set](benchmark::State& state) { bf16(state, *kernels, set, 1); });
+    add("fp4_matvec/" + isa, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, 1, true); });
+    add("fp4_f32_matvec/" + isa, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, 1, false); });
+    add("fp8_matvec/" + isa, [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, 1); });
+    add("bf16_matvec/" + isa, [=, &weights](benchmark::State& state) { bf16(state, *kernels, weights, 1); });
     for (const int rows : {8, 32}) {
       const std::string suffix = "/" + isa + "/rows:" + std::to_string(rows);
-      add("fp4_gemm" + suffix, [=, &set](benchmark::State& state) { fp4(state, *kernels, set, rows, true); });
-      add("fp8_gemm" + suffix, [=, &set](benchmark::State& state) { fp8(state, *kernels, set, rows); });
+      add("fp4_gemm" + suffix, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, rows, true); });
+      add("fp8_gemm" + suffix, [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, rows); });
     }
     add("attention/" + isa, [=](benchmark::State& state) { attention(state, *kernels); });
   }
@@ -200,29 +163,20 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "--working-set-mib wants a number from 23 to 65536.\n");
     return 2;
   }
-  auto memory = Buffer::allocate(bytes, MemoryTag::kScratch, nullptr);
-  if (!memory) {
-    std::fprintf(stderr, "%s\n", memory.status().message().c_str());
+  auto set = WorkingSet::create(bytes);
+  if (!set) {
+    std::fprintf(stderr, "%s\n", set.status().message().c_str());
     return 1;
   }
-  WorkingSet set{std::move(*memory)};
-  // Any bits will do as weights; as scales the bytes 96 to 127 keep everything finite.
-  std::uint64_t bits = 0x9e3779b97f4a7c15U;
-  auto* words = set.memory.as<std::uint64_t>();
-  for (std::size_t i = 0; i < bytes / 8; ++i) {
-    bits ^= bits << 13;
-    bits ^= bits >> 7;
-    bits ^= bits << 17;
-    words[i] = (bits & 0x1f1f1f1f1f1f1f1fU) | 0x6060606060606060U;
-  }
-  set.readBytesPerSecond = measureRead(set.memory);
-  std::printf("read ceiling: %.2f GB/s over %zu MiB, one thread, best of 5\n", set.readBytesPerSecond * 1e-9,
+  Weights weights{std::move(*set)};
+  weights.readBytesPerSecond = weights.set.readRate();
+  std::printf("read ceiling: %.2f GB/s over %zu MiB, one thread, best of 5\n", weights.readBytesPerSecond * 1e-9,
               bytes >> 20);
-  registerAll(set);
+  registerAll(weights);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
-  std::printf("read ceiling afterwards: %.2f GB/s\n", measureRead(set.memory) * 1e-9);
+  std::printf("read ceiling afterwards: %.2f GB/s\n", weights.set.readRate() * 1e-9);
   return 0;
 }
 

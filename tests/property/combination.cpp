@@ -4,6 +4,7 @@
 #include "kernels/isa_tables.h"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -45,6 +46,19 @@ std::string viaName(const Combination& combination) {
     default:
       return "prefill";
   }
+}
+
+/// A folder with copies of the subject's shards.
+std::filesystem::path mirrorOf(const Subject& subject) {
+  const std::filesystem::path folder =
+      std::filesystem::path(COLIBRI_BINARY_DIR) / ("property-mirror-" + subject.name + "-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(subject.folder)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const std::filesystem::path copy = folder / entry.path().filename();
+    if (!std::filesystem::exists(copy)) std::filesystem::copy_file(entry.path(), copy);
+  }
+  return folder;
 }
 
 /// Writes the prompt as `coli logits --tokens` reads it and returns the path.
@@ -95,6 +109,25 @@ std::vector<Combination> singleAxes(const Subject& subject, int length) {
       c.slots = subject.expertsPerToken + 1;
     });
   }
+  for (const int slots : {subject.expertsPerToken + 1, 0}) {
+    for (const IoChoice io : {IoChoice::kAuto, IoChoice::kThreads}) {
+      add([&](Combination& c) {
+        c.mirror = true;
+        c.slots = slots;
+        c.io = io;
+      });
+    }
+    add([&](Combination& c) {
+      c.preload = true;
+      c.slots = slots;
+    });
+    // Guesses are tried from the ninth decoded token on.
+    add([&](Combination& c) {
+      c.prefetch = true;
+      c.slots = slots;
+      c.via = TeacherOptions::Via::kDecode;
+    });
+  }
   add([](Combination& c) { c.queueDepth = 1; });
   add([](Combination& c) { c.context = 37; });
   add([](Combination& c) { c.via = TeacherOptions::Via::kDecode; });
@@ -121,6 +154,9 @@ Combination randomCombination(const Subject& subject, int length, std::mt19937_6
   c.queueDepth = random() % 2 == 0 ? 8 : 1;
   c.longestDelay = random() % 3 == 0 ? 0 : pick(kDelays, random);
   c.delaySeed = random();
+  c.mirror = random() % 2 == 0;
+  c.prefetch = random() % 2 == 0;
+  c.preload = random() % 4 == 0;
   switch (random() % 4) {
     case 0:
       c.via = TeacherOptions::Via::kDecode;
@@ -149,6 +185,9 @@ EngineOptions engineOptions(const Subject& subject, Numerics numerics, const Com
   options.direct = combination.direct;
   options.io = combination.io;
   options.queueDepth = combination.queueDepth;
+  options.prefetch = combination.prefetch;
+  options.preload = combination.preload;
+  if (combination.mirror) options.mirrors.push_back(mirrorOf(subject));
   return options;
 }
 
@@ -213,6 +252,9 @@ std::string describe(const Subject& subject, Numerics numerics, const Combinatio
        << " --prefill-segment " << *options.prefillSegment << " --direct " << (c.direct ? "on" : "off") << " --io "
        << (c.io == IoChoice::kAuto ? "auto" : "threads") << " --queue-depth " << c.queueDepth;
   if (c.slots > 0) line << " --cache-experts " << c.slots;
+  if (c.mirror) line << " --mirror " << options.mirrors.front().string();
+  if (c.prefetch) line << " --prefetch auto";
+  if (c.preload) line << " --preload on";
   if (c.longestDelay > 0) {
     line << "   (reads held back for up to " << c.longestDelay << " polls, seed " << c.delaySeed << ")";
   }

@@ -25,6 +25,9 @@ struct Combination {
   int queueDepth = 8;
   TeacherOptions::Via via = TeacherOptions::Via::kPrefill;
   int split = 0;
+  bool mirror = false;    ///< a second folder with the same shards
+  bool prefetch = false;  ///< guess the next layer's experts
+  bool preload = false;
   int longestDelay = 0;  ///< reads are held back for up to this many polls and overtake each other
   std::uint64_t delaySeed = 1;
 };

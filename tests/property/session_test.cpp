@@ -42,9 +42,10 @@ protected:
     expectAt(session, count);
   }
   /// Calls `interrupt` at the `at`-th read from now on, or at the next one after it that half of what is asked for
-  /// would not satisfy.
+  /// would not satisfy. Reads ahead are not counted: one that fails is read again when it is needed.
   void atRead(int at, std::function<testing::Fault()> interrupt) {
     m_control->choose = [left = at, interrupt = std::move(interrupt)](const ReadRequest& request) mutable {
+      if (request.priority != ReadPriority::kDemand) return testing::Fault::kNone;
       if (--left > 0 || !interrupt || request.expected * 2 <= request.bytes) return testing::Fault::kNone;
       return std::exchange(interrupt, nullptr)();
     };

@@ -82,5 +82,7 @@ struct Answer {
 };
 
 [[nodiscard]] const char* finishReasonName(FinishReason reason);
+/// One JSON object: the `done` event of `coli run --json` (docs/cli.md).
+[[nodiscard]] std::string answerJson(const Answer& answer);
 
 }  // namespace colibri

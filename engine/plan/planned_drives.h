@@ -1,0 +1,31 @@
+#pragma once
+// The folders that experts are read from, with what is known or assumed about their drives.
+
+#include <colibri/engine.h>
+#include <colibri/plan.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colibri {
+
+/// What a kind of drive is taken for until it is measured, in bytes a second at expert size.
+[[nodiscard]] double assumedDriveRate(std::string_view kind);
+
+/// The model's folder, then shardDirs, then mirrors of `options`: file system, kind and warning as they are now; rates
+/// as options.dataFolder remembers them, else assumed. `expertBytesIn`: routed expert bytes whose originals lie in the
+/// model's folder and in each of the shardDirs, for the weights of distinct shards; may be empty (all in the first).
+[[nodiscard]] std::vector<PlannedDrive> plannedDrives(const EngineOptions& options,
+                                                      std::span<const std::uint64_t> expertBytesIn = {});
+
+/// Bytes a second of all drives together, reads split by their weights: distinct shards by what they hold, copies on
+/// other drives by their rates or by `diskWeights`; copies on a drive that is already counted add nothing. 0: unknown.
+[[nodiscard]] double combinedRate(std::span<const PlannedDrive> drives);
+
+/// Short name of a set of folders; measured rates are remembered with it.
+[[nodiscard]] std::string driveSetName(std::span<const PlannedDrive> drives);
+
+}  // namespace colibri
