@@ -16,7 +16,8 @@ struct IoBenchOptions {
   bool quick = false;    ///< windows of some milliseconds and little memory: shows that it works, no more
 };
 
-/// Reads beside their ceiling. Rates are medians over the rounds; each round measures one after the other.
+/// Reads beside their ceiling. Each round measures the two one after the other, so that what else goes on at the drive
+/// meets both; rates are medians over the rounds.
 struct ReadFigure {
   std::string path;
   std::uint64_t blockBytes = 0;
@@ -27,7 +28,7 @@ struct ReadFigure {
   int rounds = 0;
   double rate = 0;     ///< bytes a second; requests a second for the small reads
   double ceiling = 0;  ///< the same of the bare loop
-  [[nodiscard]] double ratio() const { return ceiling > 0 ? rate / ceiling : 0; }
+  double ratio = 0;    ///< rate / ceiling of each round; median
 };
 
 /// One thread's fp4 matvec over weights in memory, alone and while the drive reads as fast as it can.

@@ -87,7 +87,6 @@ Result<Turn> makeTurn(Engine& engine, const std::string& name, int maxTokens, co
   COLIBRI_ASSIGN_OR_RETURN(const auto session, engine.newSession());
   Turn turn;
   turn.figure.name = name;
-  turn.figure.predictedTokensPerSecond = engine.predict(static_cast<std::int64_t>(prompt.size())).decodeTokensPerSecond;
   const auto start = Clock::now();
   COLIBRI_RETURN_IF_ERROR(session->sync(prompt, cancellation));
   turn.figure.prefillSeconds = secondsSince(start);
@@ -98,6 +97,7 @@ Result<Turn> makeTurn(Engine& engine, const std::string& name, int maxTokens, co
   if (!turn.answer.error.isOk()) return turn.answer.error;
   TurnFigure& figure = turn.figure;
   const Answer& answer = turn.answer;
+  figure.predictedTokensPerSecond = answer.prediction.decodeTokensPerSecond;
   figure.promptTokens = answer.promptTokens;
   figure.decodedTokens = std::max<std::int64_t>(0, answer.completionTokens - 1);
   figure.decodeSeconds = answer.timings.prefillSeconds + answer.timings.decodeSeconds;

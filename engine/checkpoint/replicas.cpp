@@ -190,7 +190,7 @@ Result<ReplicaFile> examineReplica(const Shard& shard, const std::filesystem::pa
     if (error) return refused("it cannot be looked at: " + error.message());
   } else {
     std::string why;
-    file.path = locateShard(folder, {}, shard.name, why);
+    file.path = locateShard(folder, {}, shard.name, why).path;
     const std::string shown = printable(shard.name, 300);
     if (file.path.empty()) return refused(why.starts_with(shown) ? "it" + why.substr(shown.size()) : why);
   }

@@ -55,7 +55,7 @@ Status ShardFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t got = ::pread(m_descriptor, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return {Code::kIo, "read_failed", std::string("reading failed: ") + std::strerror(errno) + "."};
     if (got == 0) return {Code::kIo, "file_shrank", "the file became shorter while it was read."};
     done += static_cast<std::size_t>(got);

@@ -2,6 +2,7 @@
 #include "checkpoint/shard_scan.h"
 
 #include <system_error>
+#include <utility>
 
 namespace colibri {
 namespace {
@@ -30,9 +31,8 @@ std::filesystem::path linkRoot(const std::filesystem::path& folder) {
   return root;
 }
 
-std::filesystem::path locateShard(const std::filesystem::path& folder,
-                                  std::span<const std::filesystem::path> moreFolders, std::string_view name,
-                                  std::string& why) {
+ShardPlace locateShard(const std::filesystem::path& folder, std::span<const std::filesystem::path> moreFolders,
+                       std::string_view name, std::string& why) {
   const std::string shown = printable(name, 300);
   why = shown + " is missing";
   for (std::size_t i = 0; i <= moreFolders.size(); ++i) {
@@ -55,7 +55,7 @@ std::filesystem::path locateShard(const std::filesystem::path& folder,
       why = shown + " is not a regular file";
       continue;
     }
-    return resolved;
+    return {std::move(resolved), static_cast<std::uint32_t>(i)};
   }
   return {};
 }

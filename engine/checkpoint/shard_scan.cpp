@@ -84,8 +84,8 @@ private:
     std::vector<std::pair<std::size_t, std::string>> missing;
     for (std::size_t i = 0; i < names.size(); ++i) {
       std::string why;
-      m_paths.push_back(locateShard(m_folder, m_moreFolders, names[i], why));
-      if (m_paths.back().empty()) missing.emplace_back(i, std::move(why));
+      m_places.push_back(locateShard(m_folder, m_moreFolders, names[i], why));
+      if (m_places.back().path.empty()) missing.emplace_back(i, std::move(why));
     }
     std::vector<std::uint64_t> held(names.size(), 0);
     for (const IndexEntry& entry : m_index.entries) ++held[entry.file];
@@ -102,8 +102,8 @@ private:
   void readHeaders(const std::vector<std::string>& names) {
     m_read.assign(names.size(), false);
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (m_paths[i].empty()) continue;
-      ShardHeader header = readShardHeader(m_paths[i], names[i], m_sink);
+      if (m_places[i].path.empty()) continue;
+      ShardHeader header = readShardHeader(m_places[i].path, names[i], m_sink);
       if (!header.parsed) continue;
       if (m_scan.tensors.size() + header.tensors.size() > kMaxTensors) {
         m_sink(makeFinding("bad_header", names[i], {}, "The shards list more than a million tensors."));
@@ -112,7 +112,7 @@ private:
       m_read[i] = true;
       const auto shard = static_cast<std::uint32_t>(m_scan.shards.size());
       m_fileOfShard.push_back(static_cast<std::uint32_t>(i));
-      m_scan.shards.push_back({names[i], m_paths[i], header.fileBytes, header.headerBytes});
+      m_scan.shards.push_back({names[i], m_places[i].path, header.fileBytes, header.headerBytes, m_places[i].folder});
       for (TensorInfo& tensor : header.tensors) {
         tensor.shard = shard;
         m_scan.tensors.push_back(std::move(tensor));
@@ -207,9 +207,9 @@ private:
   const FindingSink& m_sink;
   bool m_hasIndex = false;
   IndexFile m_index;
-  std::vector<std::filesystem::path> m_paths;  // by file
-  std::vector<bool> m_read;                    // by file: header parsed
-  std::vector<std::uint32_t> m_fileOfShard;    // by shard
+  std::vector<ShardPlace> m_places;          // by file
+  std::vector<bool> m_read;                  // by file: header parsed
+  std::vector<std::uint32_t> m_fileOfShard;  // by shard
   ShardScan m_scan;
 };
 

@@ -26,12 +26,18 @@ struct ShardScan {
 ShardScan scanShards(const std::filesystem::path& folder, std::span<const std::filesystem::path> moreFolders,
                      const FindingSink& sink);
 
+/// Where a shard was found.
+struct ShardPlace {
+  std::filesystem::path path;  ///< resolved; empty: nowhere
+  std::uint32_t folder = 0;    ///< 0: `folder`, then `moreFolders`
+};
+
 /// Where `name` lies: first in `folder`, then in `moreFolders`. Links are followed, but only inside the folder or, in a
-/// hub cache (…/snapshots/<revision>), inside that repository's cache. Reports missing_shard when it is nowhere or
+/// hub cache (…/snapshots/<revision>), inside that repository's cache. `why` says what is wrong when it is nowhere or
 /// leads outside.
-[[nodiscard]] std::filesystem::path locateShard(const std::filesystem::path& folder,
-                                                std::span<const std::filesystem::path> moreFolders,
-                                                std::string_view name, std::string& why);
+[[nodiscard]] ShardPlace locateShard(const std::filesystem::path& folder,
+                                     std::span<const std::filesystem::path> moreFolders, std::string_view name,
+                                     std::string& why);
 
 /// The folder that links in `folder` may lead into.
 [[nodiscard]] std::filesystem::path linkRoot(const std::filesystem::path& folder);

@@ -20,6 +20,7 @@ struct Shard {
   std::filesystem::path path;  ///< resolved path (through hub-cache links)
   std::uint64_t fileBytes = 0;
   std::uint64_t headerBytes = 0;  ///< 8 + N
+  std::uint32_t folder = 0;       ///< where it was found: 0 the checkpoint's own folder, then the further ones
 };
 
 /// Immutable after open; safe to share between threads.

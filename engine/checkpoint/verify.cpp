@@ -159,7 +159,7 @@ private:
       if (std::any_of(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(shards), same)) continue;
       if (!isPlainName(name)) continue;  // readManifest() refuses these; a caller's own map may hold anything
       std::string why;
-      auto path = locateShard(m_folder, m_options.shardDirs, name, why);
+      auto path = locateShard(m_folder, m_options.shardDirs, name, why).path;
       if (!path.empty()) {
         files.push_back({name, std::move(path), {}});
       } else if (!m_reporter.has("missing_shard", printable(name, 300))) {

@@ -38,7 +38,7 @@ OrderedJson readJson(const char* name, const char* unit, const ReadFigure& figur
   if (!figure.reason.empty()) json["reason"] = figure.reason;
   json[unit] = figure.rate;
   json[std::string("read_ceiling_") + unit] = figure.ceiling;
-  json["ratio"] = figure.ratio();
+  json["ratio"] = figure.ratio;
   return json;
 }
 
@@ -112,14 +112,14 @@ std::string percentText(double share) {
 void printIo(std::ostream& out, const IoBenchReport& report) {
   for (const ReadFigure& figure : report.experts) {
     out << "Expert reads     " << rateText(figure.rate) << ", bare loop " << rateText(figure.ceiling) << ": "
-        << percentText(figure.ratio()) << "  (" << figure.path << ", "
+        << percentText(figure.ratio) << "  (" << figure.path << ", "
         << decimalSize(static_cast<double>(figure.blockBytes)) << " x " << figure.queueDepth << ", " << figure.io
         << (figure.direct ? ", direct)" : ", buffered)") << '\n';
     if (!figure.reason.empty()) out << "                 " << figure.reason << '\n';
   }
   for (const ReadFigure& figure : report.smallReads) {
     out << "4 KiB reads      " << std::llround(figure.rate) << " a second, bare loop " << std::llround(figure.ceiling)
-        << ": " << percentText(figure.ratio()) << '\n';
+        << ": " << percentText(figure.ratio) << '\n';
   }
   for (const InterferenceFigure& figure : report.interference) {
     out << "fp4 matvec       " << rateText(figure.aloneBytesPerSecond) << " alone, "

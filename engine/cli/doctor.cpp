@@ -71,11 +71,11 @@ Result<std::vector<PlannedDrive>> measuredDrives(const EngineOptions& options, c
       continue;
     }
     drive.direct = facts->direct;
-    drive.queueDepth = facts->queueDepth;
-    drive.iops4k = facts->iops4k;
     // Reads of holes or of a few megabytes are no rate of the drive: a plan must not be made from them.
     if (facts->bytesPerSecond > 0 && facts->warning.empty()) {
       drive.bytesPerSecond = facts->bytesPerSecond;
+      drive.iops4k = facts->iops4k;
+      drive.queueDepth = facts->queueDepth;
       drive.source = "measured " + facts->measured;
     }
     addWarning(drive, facts->reason);
@@ -122,10 +122,11 @@ Status doctor(Console& console, const Options& options, bool json) {
   if (work.cancellation().isCancelled()) return Status(Code::kCancelled, "cancelled", "Stopped.");
   if (!json) {
     printMachine(console.out, recorded, kernels);
+    console.out << "\nPlan for " << folder.string() << '\n';
     if (plan) {
       printPlan(console.out, *plan);
     } else {
-      console.out << "Plan        " << plan.status().message() << '\n';
+      console.out << plan.status().message() << '\n';
     }
     return Status::ok();
   }

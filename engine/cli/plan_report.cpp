@@ -24,9 +24,10 @@ Result<std::string> kernelName(const EngineOptions& options, const std::optional
   return std::string(kernels->name);
 }
 
+/// Two or three significant digits.
 std::string rate(double value) {
   std::ostringstream text;
-  text << std::setprecision(value >= 10 ? 3 : 2) << value;
+  text << std::fixed << std::setprecision(value >= 10 ? 0 : value >= 1 ? 1 : value >= 0.1 ? 2 : 3) << value;
   return text.str();
 }
 

@@ -17,6 +17,7 @@ struct Options {
   std::string model;
   PromptSource source;
   std::int64_t repeat = 1;
+  std::string traceOut;
   GivenSettings given;
 };
 
@@ -51,6 +52,7 @@ Status answerOnce(Console& console, Session& session, const TokenPrompt& prompt,
   COLIBRI_ASSIGN_OR_RETURN(const Answer answer, session.generate(prompt.tokens, how, cancellation,
                                                                  callbacks(console, json, tokenEvents, line, visible)));
   line.clear();
+  printNotices(console, answer.notices);
   if (json) {
     printJson(console, doneEventJson(answer));
   } else {
@@ -69,6 +71,7 @@ Status run(Console& console, const Options& options, bool json) {
   LoadRequest load;
   load.model = folder;
   load.needTokenizer = options.source.tokens.empty();
+  load.recordSpans = !options.traceOut.empty();
   COLIBRI_ASSIGN_OR_RETURN(const auto engine, loadEngine(console, settings, load, work.cancellation()));
   if (engine->tokenizer() == nullptr && !settings.list(Setting::kStop).empty()) {
     return Status(Code::kUnavailable, "unavailable_stop",
@@ -84,11 +87,15 @@ Status run(Console& console, const Options& options, bool json) {
   COLIBRI_ASSIGN_OR_RETURN(const auto session, engine->newSession());
   GenerateOptions how = settings.generateOptions();
   how.startsInReasoning = prompt.startsInReasoning;
-  for (std::int64_t i = 0; i < options.repeat; ++i) {
-    COLIBRI_RETURN_IF_ERROR(answerOnce(console, *session, prompt, how, json, options.repeat == 1, work.cancellation()));
+  Status status;
+  for (std::int64_t i = 0; i < options.repeat && status.isOk(); ++i) {
+    status = answerOnce(console, *session, prompt, how, json, options.repeat == 1, work.cancellation());
     ++how.sampling.seed;
   }
-  return Status::ok();
+  if (options.traceOut.empty()) return status;
+  // Also after an answer that failed or was stopped: its timeline may tell why.
+  const Status written = engine->writeTrace(options.traceOut);
+  return status.isOk() ? written : status;
 }
 
 }  // namespace
@@ -102,6 +109,7 @@ void addRun(CLI::App& root, Invocation& invocation) {
       .text("--tokens", options->source.tokens, "JSON file with an array of ids, used as they are")
       .exactlyOne({"--prompt", "--messages", "--tokens"})
       .number("--repeat", options->repeat, 1, 1000000, "Answer this many times, with seeds from --seed on")
+      .text("--trace-out", options->traceOut, "Write a timeline of the run to this file, for Perfetto or Chrome")
       .settings(SettingScope::kAnswer, options->given)
       .settings(SettingScope::kEngine, options->given)
       .json()

@@ -94,7 +94,7 @@ Status Transformer::forward(SequenceState& state, std::span<const TokenId> token
   const int total = static_cast<int>(tokens.size());
   const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(c.hcMult) * c.hiddenSize;
   if (output.trace != nullptr) output.trace->layers.resize(m_model.plan.layers.size());
-  const PassScope onTimeline(time, total == 1 ? "decode" : "prefill", total, TimeCause::kDense);
+  const PassScope onTimeline(time, output.phase == Phase::kDecode ? "decode" : "prefill", total, TimeCause::kDense);
   m_lookahead.begin(m_model, tokens);
   embed(tokens);
   for (int layer = 0; layer < c.layers; ++layer) {

@@ -38,7 +38,7 @@ struct CostConstants {
 [[nodiscard]] CostConstants measuredConstants(const CostConstants& assumed, const ModelCosts& costs,
                                               std::span<const TurnRecord> turns, std::string_view drives);
 
-inline constexpr std::size_t kTurnsUsed = 12;
+inline constexpr std::size_t kTurnsUsed = 8;
 
 /// Median; 0 for none.
 [[nodiscard]] double medianOf(std::vector<double> values);

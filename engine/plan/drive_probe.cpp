@@ -151,12 +151,16 @@ private:
   std::string m_io;
 };
 
-/// Smallest depth whose rate is within 3 % of the best.
+/// The smallest comfortable depth whose rate is within 3 % of the best; where only shallow queues are that good, the
+/// smallest of those.
 const DepthRate& bestDepth(const std::vector<DepthRate>& depths) {
   double best = 0;
   for (const DepthRate& rate : depths) best = std::max(best, rate.bytesPerSecond);
-  return *std::find_if(depths.begin(), depths.end(),
-                       [&](const DepthRate& rate) { return rate.bytesPerSecond >= kGoodEnough * best; });
+  const auto isGood = [&](const DepthRate& rate) { return rate.bytesPerSecond >= kGoodEnough * best; };
+  const auto comfortable = std::find_if(depths.begin(), depths.end(), [&](const DepthRate& rate) {
+    return isGood(rate) && rate.depth >= kComfortableDepth;
+  });
+  return comfortable != depths.end() ? *comfortable : *std::find_if(depths.begin(), depths.end(), isGood);
 }
 
 Status measureDepths(Probe& probe, const DriveProbeOptions& options, DriveMeasurement& found,

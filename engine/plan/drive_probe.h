@@ -12,6 +12,11 @@
 
 namespace colibri {
 
+/// Of the depths within 3 % of the best rate the smallest one from here on is chosen. A shallower queue is only chosen
+/// where no deeper one is as fast: on a busy machine the thread that fills it comes late at times,
+/// and the last piece of an expert is short.
+inline constexpr int kComfortableDepth = 8;
+
 struct DriveProbeOptions {
   std::uint64_t expertBytes = 13369344;         ///< one request; V4 Flash's expert unless the model's is known
   std::vector<int> depths{1, 2, 4, 8, 16, 32};  ///< queue depths to try, ascending, in pieces of kReadPieceBytes
@@ -28,7 +33,7 @@ struct DepthRate {
 
 struct DriveMeasurement {
   std::vector<DepthRate> depths;  ///< those tried; a drive slower than 50 MB/s is not asked at great depths
-  int queueDepth = 0;             ///< smallest depth within 3 % of the best; 0: could not be measured
+  int queueDepth = 0;             ///< the one to use; 0: could not be measured
   double bytesPerSecond = 0;      ///< at that depth
   double iops4k = 0;              ///< random reads of 4 KiB a second, 32 in flight
   bool direct = false;

@@ -17,7 +17,7 @@ constexpr std::array<Point, 8> kPrior{
     {{0, 0}, {0.01, 0.13}, {0.055, 0.43}, {0.11, 0.62}, {0.22, 0.79}, {0.44, 0.91}, {0.88, 0.99}, {1, 1}}};
 
 // Tokens' worth of accesses at which the user's own record counts as much as the prior.
-constexpr double kOwnTokens = 64;
+constexpr double kOwnTokens = 16;
 
 }  // namespace
 
@@ -58,7 +58,8 @@ double HitCurve::rate(std::uint64_t slots) const {
   if (slots >= m_experts) return 1;
   const double x = static_cast<double>(slots);
   const double mixed = m_ownWeight * own(x) + (1 - m_ownWeight) * prior(x);
-  return std::clamp(std::pow(mixed, m_exponent), 0.0, 1.0);
+  // The exponent mends the prior; a curve of one's own needs no mending.
+  return std::clamp(std::pow(mixed, 1 + (m_exponent - 1) * (1 - m_ownWeight)), 0.0, 1.0);
 }
 
 }  // namespace colibri

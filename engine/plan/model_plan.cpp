@@ -190,6 +190,7 @@ Result<EnginePlan> planModel(const EngineOptions& options, const ModelFacts& mod
 }
 
 Result<PlannableModel> openForPlanning(const EngineOptions& options) {
+  COLIBRI_RETURN_IF_ERROR(parseDiskWeights(options).status());
   PlannableModel model;
   COLIBRI_ASSIGN_OR_RETURN(model.config, ModelConfig::load(options.model));
   COLIBRI_ASSIGN_OR_RETURN(model.shards, ShardSet::open(options.model, options.shardDirs));

@@ -22,18 +22,6 @@ constexpr std::array<KindRate, 6> kAssumed{
     {{"nvme", 3e9}, {"ssd", 0.5e9}, {"hdd", 0.13e9}, {"network", 0.1e9}, {"memory", 5e9}, {"virtual", 1e9}}};
 constexpr double kUnknownRate = 0.5e9;
 
-/// --disk-weights as numbers: one for all originals, one for each mirror; empty unless it is that many.
-std::vector<double> givenWeights(const std::string& text, std::size_t count) {
-  std::vector<double> weights;
-  for (const std::string& word : splitWords(text, ",; ")) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || !(value > 0) || !std::isfinite(value)) return {};
-    weights.push_back(value);
-  }
-  return weights.size() == count ? weights : std::vector<double>();
-}
-
 PlannedDrive driveOf(const std::filesystem::path& folder, const EngineOptions& options, bool isMirror) {
   const FileSystemProbe probe = probeFileSystem(folder);
   PlannedDrive drive;
@@ -73,6 +61,24 @@ double assumedDriveRate(std::string_view kind) {
   return kUnknownRate;
 }
 
+Result<std::vector<double>> parseDiskWeights(const EngineOptions& options) {
+  std::vector<double> weights;
+  if (options.diskWeights.empty()) return weights;
+  const std::size_t wanted = 1 + options.mirrors.size();
+  bool good = true;
+  for (const std::string& word : splitWords(options.diskWeights, ";,")) {
+    double weight = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), weight);
+    good = good && error == std::errc() && end == word.data() + word.size() && std::isfinite(weight) && weight > 0;
+    weights.push_back(weight);
+  }
+  if (good && weights.size() == wanted) return weights;
+  return Status(Code::kUsage, "disk_weights",
+                "--disk-weights must be " + std::to_string(wanted) +
+                    " positive numbers separated by commas, one for the model's folder and one for each --mirror; \"" +
+                    options.diskWeights + "\" is not.");
+}
+
 std::vector<PlannedDrive> plannedDrives(const EngineOptions& options, std::span<const std::uint64_t> expertBytesIn) {
   std::vector<PlannedDrive> drives{driveOf(options.model, options, false)};
   for (const auto& folder : options.shardDirs) drives.push_back(driveOf(folder, options, false));
@@ -89,7 +95,9 @@ std::vector<PlannedDrive> plannedDrives(const EngineOptions& options, std::span<
     drives[i].weight = share;
   }
   if (drives.size() == originals) return drives;
-  const std::vector<double> given = givenWeights(options.diskWeights, drives.size() - originals + 1);
+  // Weights that are wrong are refused when the files are opened.
+  const auto parsed = parseDiskWeights(options);
+  const std::vector<double> given = parsed ? *parsed : std::vector<double>();
   const double originalRate = combinedRate(std::span(drives).first(originals));
   for (std::size_t i = 0; i < originals; ++i) drives[i].weight *= given.empty() ? originalRate : given[0];
   for (std::size_t i = originals; i < drives.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <colibri/engine.h>
 #include <colibri/plan.h>
+#include <colibri/status.h>
 
 #include <cstdint>
 #include <span>
@@ -20,6 +21,10 @@ namespace colibri {
 /// model's folder and in each of the shardDirs, for the weights of distinct shards; may be empty (all in the first).
 [[nodiscard]] std::vector<PlannedDrive> plannedDrives(const EngineOptions& options,
                                                       std::span<const std::uint64_t> expertBytesIn = {});
+
+/// options.diskWeights as numbers: one for all originals and one for each mirror; empty when none were given. kUsage
+/// "disk_weights" when they are not that many positive numbers.
+Result<std::vector<double>> parseDiskWeights(const EngineOptions& options);
 
 /// Bytes a second of all drives together, reads split by their weights: distinct shards by what they hold, copies on
 /// other drives by their rates or by `diskWeights`; copies on a drive that is already counted add nothing. 0: unknown.

@@ -15,6 +15,7 @@ constexpr double kMostRate = 1e13;
 constexpr double kMostCores = 4096;
 constexpr std::size_t kMostDrives = 64;
 constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostListed = 256;
 
 OrderedJson numberOrNull(double value) {
   return value > 0 ? OrderedJson(value) : OrderedJson(nullptr);
@@ -54,6 +55,18 @@ public:
       return {};
     }
     return value->get<std::string>();
+  }
+  std::vector<std::string> wordList(const char* key) {
+    std::vector<std::string> list;
+    const Json* value = find(key);
+    if (value == nullptr) return list;
+    bool good = value->is_array() && value->size() <= kMostListed;
+    for (const Json& word : good ? *value : Json::array()) {
+      good = good && word.is_string() && word.get_ref<const std::string&>().size() <= kMostText;
+      if (good) list.push_back(word.get<std::string>());
+    }
+    if (!good) fail(key, "must be a short list of texts");
+    return list;
   }
   bool flag(const char* key, bool absent) {
     const Json* value = find(key);
@@ -104,18 +117,20 @@ PlannedDrive driveFrom(const Json& json, std::size_t index, Status& error) {
     drive.bytesPerSecond = assumedDriveRate(drive.kind);
     drive.source = "assumed for a drive of kind " + drive.kind;
   }
-  if (const Json* warnings = read.find("warnings"); warnings != nullptr) {
-    const bool isList = warnings->is_array() && warnings->size() <= kMostDrives;
-    if (!isList) read.fail("warnings", "must be a short list of texts");
-    for (const Json& warning : isList ? *warnings : Json::array()) {
-      if (!warning.is_string() || warning.get_ref<const std::string&>().size() > kMostText) {
-        read.fail("warnings", "must be a short list of texts");
-        break;
-      }
-      drive.warning += (drive.warning.empty() ? "" : " ") + warning.get<std::string>();
-    }
+  for (const std::string& warning : read.wordList("warnings")) {
+    drive.warning += (drive.warning.empty() ? "" : " ") + warning;
   }
   return drive;
+}
+
+/// The kernels that a processor with these features would use; a common machine's when nothing is known.
+std::string isaFor(const std::vector<std::string>& features) {
+  if (features.empty()) return "avx2";
+  const auto has = [&](const char* word) {
+    return std::find(features.begin(), features.end(), word) != features.end();
+  };
+  if (has("avx512f")) return has("avx512_vnni") ? "avx512-vnni" : "avx512";
+  return has("avx2") ? "avx2" : has("asimd") ? "neon" : "scalar";
 }
 
 void readDrives(const Json& list, RecordedMachine& machine, Status& error) {
@@ -203,7 +218,9 @@ Result<RecordedMachine> probeFromJson(const Json& json, const std::string& what)
   recorded.machine.cpu.physicalCores = cpu.count("physical_cores", 1, 1);
   recorded.machine.cpu.logicalCores = cpu.count("logical_cores", 1, recorded.machine.cpu.physicalCores);
   recorded.machine.numaNodes = cpu.count("numa_nodes", 1, 1);
+  recorded.machine.cpu.features = cpu.wordList("features");
   recorded.isa = cpu.words("isa");
+  if (recorded.isa.empty()) recorded.isa = isaFor(recorded.machine.cpu.features);
 
   ProbeReader memory(part("memory"), "memory", error);
   MemoryProbe& m = recorded.machine.memory;

@@ -27,8 +27,9 @@ struct RecordedMachine {
 [[nodiscard]] OrderedJson driveJson(const PlannedDrive& drive);
 
 /// Reads a probe object, or a whole report that has one under "probe". Memory and cores are needed, all else may be
-/// absent; a drive after the first is taken for a copy on another drive unless it says otherwise. What is there must
-/// have the right type and a possible value. `what` names the source in messages. kUsage "bad_probe".
+/// absent: kernels then follow from the features (AVX2 without those); a drive after the first is taken for a copy on
+/// another drive unless it says otherwise. What is there must have the right type and a possible value. `what` names
+/// the source in messages. kUsage "bad_probe".
 Result<RecordedMachine> probeFromJson(const Json& json, const std::string& what);
 
 }  // namespace colibri

@@ -35,23 +35,10 @@ PlanSurroundings surroundingsHere(const EngineOptions& options, const ShardSet& 
 }
 
 std::vector<std::uint64_t> expertBytesByFolder(const EngineOptions& options, const ShardSet& shards) {
-  std::vector<std::uint64_t> inShard(shards.shards().size(), 0);
-  for (const TensorInfo& tensor : shards.tensors()) {
-    if (tensorRole(tensor.name) == TensorRole::kRoutedExpert) inShard[tensor.shard] += tensor.bytes;
-  }
   std::vector<std::uint64_t> folders(options.shardDirs.size() + 1, 0);
-  for (std::size_t i = 0; i < inShard.size(); ++i) {
-    const std::string& name = shards.shards()[i].name;
-    std::size_t folder = 0;  // the model's own folder comes first, as it does when the set is opened
-    std::error_code error;
-    if (!std::filesystem::exists(options.model / name, error)) {
-      for (std::size_t more = 0; more < options.shardDirs.size(); ++more) {
-        if (!std::filesystem::exists(options.shardDirs[more] / name, error)) continue;
-        folder = more + 1;
-        break;
-      }
-    }
-    folders[folder] += inShard[i];
+  for (const TensorInfo& tensor : shards.tensors()) {
+    if (tensorRole(tensor.name) != TensorRole::kRoutedExpert) continue;
+    folders[shards.shards()[tensor.shard].folder] += tensor.bytes;
   }
   return folders;
 }

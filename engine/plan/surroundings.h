@@ -28,8 +28,8 @@ struct PlanSurroundings {
 };
 
 /// This machine as it is now: free memory, cores, drives as remembered or assumed. The memory's rate is measured (about
-/// a tenth of a second and at most a sixteenth of the budget) only for models that are large enough and where no recorded
-/// turn of this isa and thread count tells more. `usage` is the caller's to fill in. Blocks.
+/// a tenth of a second and at most a sixteenth of the budget) only for models that are large enough and where no
+/// recorded turn of this isa and thread count tells more. `usage` is the caller's to fill in. Blocks.
 [[nodiscard]] PlanSurroundings surroundingsHere(const EngineOptions& options, const ShardSet& shards,
                                                 const std::string& isa, const std::vector<TurnRecord>& turns);
 

@@ -12,6 +12,8 @@ constexpr double kLeastWidth = 0.1;
 constexpr double kFewTurnsWidth = 0.2;  // one or two own turns
 constexpr int kManyTurns = 3;
 constexpr int kTransientSteps = 64;
+// A turn tells about routing when it misses this many times what it took to fill the cache.
+constexpr double kFullFor = 4;
 
 /// Mean of max(reads of m misses and the last arrival, computing meanwhile) with m binomial in k experts.
 double meanOfLongest(int k, double missRate, double readSeconds, double lastSeconds, double computeSeconds) {
@@ -185,6 +187,8 @@ double TurnPredictor::fitExponent(const TurnRecord& turn) const {
   const auto slots = static_cast<double>(turn.slots);
   const auto missed = static_cast<double>(turn.prefill.requests - std::min(turn.prefill.requests, turn.prefill.hits));
   const double held = std::min(slots, static_cast<double>(turn.residentAtStart) + missed);
+  // While a cache fills, first touches say little about how often experts come back.
+  if (static_cast<double>(phase.requests - phase.hits) < kFullFor * (slots - held)) return 0;
   HitCurve curve = m_curve;
   double low = std::log(0.05);
   double high = std::log(20.0);

@@ -185,6 +185,7 @@ Status EngineCore::loadWeights(const std::function<void(const LoadProgress&)>& p
   if (m_plan.streamsDense || hook.always) {
     // Threads read on while a layer computes; a ring would wait to be polled.
     read.kind = IoKind::kThreads;
+    read.spans = m_spans.get();
     DenseStreaming streaming;
     streaming.threshold = hook.threshold;
     COLIBRI_ASSIGN_OR_RETURN(streaming.backend, openReadBackend(m_files.files, read));
@@ -284,8 +285,8 @@ std::vector<DriveCounters> EngineCore::drives() const {
   return m_experts->backend().driveCounters();
 }
 
-Prediction EngineCore::predict(std::int64_t promptTokens) const {
-  return m_log->predict(promptTokens, residentExperts(), m_experts->slots());
+Prediction EngineCore::predict(std::int64_t promptTokens, std::int64_t answerTokens) const {
+  return m_log->predict({promptTokens, answerTokens, residentExperts()}, m_experts->slots());
 }
 
 Status EngineCore::writeTrace(const std::filesystem::path& file) const {

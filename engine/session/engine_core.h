@@ -55,7 +55,7 @@ public:
   [[nodiscard]] std::vector<std::uint8_t> residency() const override { return m_experts->residency(); }
   [[nodiscard]] std::vector<std::uint8_t> heat() const override { return m_experts->heat(); }
   [[nodiscard]] std::vector<DriveCounters> drives() const override;
-  [[nodiscard]] Prediction predict(std::int64_t promptTokens) const override;
+  [[nodiscard]] Prediction predict(std::int64_t promptTokens, std::int64_t answerTokens) const override;
   [[nodiscard]] std::vector<std::string> takeNotices() override;
   Status writeTrace(const std::filesystem::path& file) const override;
   Result<std::unique_ptr<Session>> newSession() override;

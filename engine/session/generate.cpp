@@ -1,5 +1,6 @@
 // Session::generate: the loop from prompt to answer.
 
+#include "plan/model_plan.h"
 #include "session/session_core.h"
 #include "session/stop_matcher.h"
 
@@ -131,7 +132,11 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
   const std::uint64_t resident = m_engine->residentExperts();
   m_time = &time;
   Answer answer;
-  answer.prediction = m_engine->predict(toCompute(prompt));
+  std::int64_t limit = m_state->context() - static_cast<std::int64_t>(prompt.size());
+  if (options.maxTokens >= 0) limit = std::min(limit, options.maxTokens);
+  // Without a limit of its own an answer mostly ends long before the context does.
+  const std::int64_t likely = options.maxTokens >= 0 ? limit : std::min(limit, kTypicalTurn.answerTokens);
+  answer.prediction = m_engine->predict(toCompute(prompt), likely);
   Status status = sync(prompt, cancellation, callbacks.prefill);
   if (!status.isOk() && status.code() != Code::kCancelled) {
     m_time = nullptr;
@@ -149,9 +154,6 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
   if (tokenizer != nullptr) detokenizer.emplace(*tokenizer);
   const std::vector<TokenId> ends = endOfTurn(*m_engine);
   const TokenId banned = options.ignoreEos ? ends.front() : -1;
-  std::int64_t limit = m_state->context() - static_cast<std::int64_t>(prompt.size());
-  if (options.maxTokens >= 0) limit = std::min(limit, options.maxTokens);
-
   answer.finishReason = FinishReason::kLength;
   while (status.isOk() && answer.completionTokens < limit) {
     if (cancellation.isCancelled()) {

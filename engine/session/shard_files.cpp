@@ -1,46 +1,11 @@
 #include "session/shard_files.h"
 
-#include "base/words.h"
 #include "checkpoint/replicas.h"
+#include "plan/planned_drives.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <system_error>
 #include <utility>
 
 namespace colibri {
-namespace {
-
-/// Index of the folder that a shard was found in: 0 for the model's, then shardDirs.
-std::uint32_t folderOf(const EngineOptions& options, const Shard& shard) {
-  std::error_code error;
-  for (std::uint32_t i = 0; i < options.shardDirs.size(); ++i) {
-    const bool inModel = std::filesystem::exists(options.model / shard.name, error);
-    if (!inModel && std::filesystem::exists(options.shardDirs[i] / shard.name, error)) return i + 1;
-  }
-  return 0;
-}
-
-}  // namespace
-
-Result<std::vector<double>> parseDiskWeights(const EngineOptions& options) {
-  std::vector<double> weights;
-  if (options.diskWeights.empty()) return weights;
-  const std::size_t wanted = 1 + options.mirrors.size();
-  bool good = true;
-  for (const std::string& word : splitWords(options.diskWeights, ";,")) {
-    char* end = nullptr;
-    const double weight = std::strtod(word.c_str(), &end);
-    good = good && end == word.c_str() + word.size() && std::isfinite(weight) && weight > 0;
-    weights.push_back(weight);
-  }
-  if (good && weights.size() == wanted) return weights;
-  return Status(Code::kUsage, "disk_weights",
-                "--disk-weights must be " + std::to_string(wanted) +
-                    " positive numbers separated by commas, one for the model's folder and one for each --mirror; \"" +
-                    options.diskWeights + "\" is not.");
-}
 
 ReadOptions readOptions(const EngineOptions& options, int queueDepth) {
   ReadOptions read;
@@ -81,7 +46,7 @@ Result<ShardFiles> findShardFiles(const EngineOptions& options, const ShardSet& 
     if (!weights.empty()) drive.weight = i < firstMirror ? weights[0] : weights[1 + i - firstMirror];
     found.drives.push_back(std::move(drive));
   }
-  for (const Shard& shard : shards.shards()) found.files.push_back({FileCopy{shard.path, folderOf(options, shard)}});
+  for (const Shard& shard : shards.shards()) found.files.push_back({FileCopy{shard.path, shard.folder}});
   if (options.mirrors.empty()) return found;
   COLIBRI_ASSIGN_OR_RETURN(ReplicaSet replicas, findReplicas(shards, options.mirrors));
   for (std::size_t i = 0; i < found.files.size(); ++i) {

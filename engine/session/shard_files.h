@@ -18,13 +18,9 @@ struct ShardFiles {
 };
 
 /// Checks the copies in options.mirrors against the shards and takes weights and queue depths from the plan's drives,
-/// weights from options.diskWeights where given. Errors: as findReplicas(); kUsage "disk_weights" when the weights are
-/// not one positive number for the model's folder and each mirror.
+/// weights from options.diskWeights where given. Errors: as findReplicas() and parseDiskWeights().
 Result<ShardFiles> findShardFiles(const EngineOptions& options, const ShardSet& shards,
                                   const std::vector<PlannedDrive>& planned);
-
-/// The weights that the user gave, one for the model's folder and each mirror; empty when none were.
-Result<std::vector<double>> parseDiskWeights(const EngineOptions& options);
 
 /// How the engine's files are opened.
 [[nodiscard]] ReadOptions readOptions(const EngineOptions& options, int queueDepth);

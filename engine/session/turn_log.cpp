@@ -65,12 +65,9 @@ void TurnLog::adopt(TurnPredictor predictor, const EnginePlan& plan, const std::
   m_template.streamsDense = plan.streamsDense;
 }
 
-Prediction TurnLog::predict(std::int64_t promptTokens, std::uint64_t residentExperts, std::uint64_t slots) const {
+Prediction TurnLog::predict(const TurnShape& shape, std::uint64_t slots) const {
   TurnPredictor predictor = m_predictor;
   predictor.setSlots(slots);
-  TurnShape shape;
-  shape.promptTokens = promptTokens;
-  shape.residentExperts = residentExperts;
   return predictor.predict(shape);
 }
 

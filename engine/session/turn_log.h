@@ -40,7 +40,7 @@ public:
   /// The plan's predictor and the figures that records carry.
   void adopt(TurnPredictor predictor, const EnginePlan& plan, const std::string& drives);
 
-  [[nodiscard]] Prediction predict(std::int64_t promptTokens, std::uint64_t residentExperts, std::uint64_t slots) const;
+  [[nodiscard]] Prediction predict(const TurnShape& shape, std::uint64_t slots) const;
   /// A turn that ended without an error: the marks at its begin, after its prompt and at its end, rows computed and
   /// tokens decoded after the first.
   void finished(const TurnMark& begin, const TurnMark& prompt, const TurnMark& end, std::int64_t promptRows,

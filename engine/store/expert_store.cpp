@@ -481,6 +481,10 @@ std::uint64_t ExpertStore::slots() const {
   return m_state->activeSlots.load(std::memory_order_relaxed);
 }
 
+const ExpertLayout& ExpertStore::layout() const {
+  return m_state->layout;
+}
+
 ReadBackend& ExpertStore::backend() {
   return *m_state->backend;
 }

@@ -125,6 +125,7 @@ public:
   /// Slots that there are now; thread-safe.
   [[nodiscard]] std::uint64_t slots() const;
   [[nodiscard]] ReadBackend& backend();
+  [[nodiscard]] const ExpertLayout& layout() const;
   /// 1 where the expert is resident, `[layer][expert]` flattened by layer; thread-safe snapshot for telemetry.
   [[nodiscard]] std::vector<std::uint8_t> residency() const;
   /// Decayed use, 0 to 255, in the same order; thread-safe snapshot for telemetry.

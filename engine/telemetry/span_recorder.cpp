@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 
+#include <algorithm>
 #include <bit>
 #include <fstream>
 #include <new>

@@ -138,7 +138,7 @@ public:
   std::vector<std::uint8_t> residency() const override { return {}; }
   std::vector<std::uint8_t> heat() const override { return {}; }
   std::vector<DriveCounters> drives() const override { return {}; }
-  Prediction predict(std::int64_t) const override { return {}; }
+  Prediction predict(std::int64_t, std::int64_t) const override { return {}; }
   std::vector<std::string> takeNotices() override { return {}; }
   Status writeTrace(const std::filesystem::path&) const override {
     return Status(Code::kUsage, "no_trace", "Nothing was recorded.");

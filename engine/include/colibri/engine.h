@@ -104,8 +104,9 @@ public:
   [[nodiscard]] virtual std::vector<std::uint8_t> heat() const = 0;
   /// One entry a folder that experts are read from. Thread-safe.
   [[nodiscard]] virtual std::vector<DriveCounters> drives() const = 0;
-  /// What the engine expects of a turn with this prompt, given what the cache holds now.
-  [[nodiscard]] virtual Prediction predict(std::int64_t promptTokens) const = 0;
+  /// What the engine expects of a turn that computes so many tokens of a prompt and answers with so many, given what
+  /// the cache holds now. Called by the thread that runs the sessions.
+  [[nodiscard]] virtual Prediction predict(std::int64_t promptTokens, std::int64_t answerTokens) const = 0;
   /// Notices since the last call: a drive that failed, a cache that was made smaller. Thread-safe; each is given once.
   [[nodiscard]] virtual std::vector<std::string> takeNotices() = 0;
   /// Writes the recorded timeline as a Chrome trace (chrome://tracing, Perfetto). kUsage without recordSpans, kIo.

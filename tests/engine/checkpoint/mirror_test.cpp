@@ -298,6 +298,13 @@ TEST_F(Mirror, ShardsOfSeveralPieces) {
   fs::create_directory(large);
   fs::copy(model() / "config.json", large / "config.json");
   writeFile(large / name, bytes);
+  // A wish to stop is seen within the shard, after the piece in hand.
+  Cancellation cancellation;
+  MirrorEvents events;
+  events.progress = [&](const MirrorProgress&) { cancellation.cancel(); };
+  expectError(stageMirror(large, folder(), only({"1"}), events, cancellation).status(), Code::kCancelled, "cancelled");
+  EXPECT_EQ(fs::file_size(folder() / (name + ".partial")), std::size_t{8} << 20);
+  fs::remove_all(folder());
   for (const std::size_t cut : {std::size_t{0}, std::size_t{8} << 20, (std::size_t{9} << 20) + 3, bytes.size() - 1}) {
     std::uint64_t left = cut;
     m_system.write = [&](int descriptor, std::span<const std::byte> piece, std::uint64_t offset) -> std::int64_t {

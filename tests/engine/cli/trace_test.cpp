@@ -53,7 +53,7 @@ TEST(TraceOut, SpansNestAndAddUpToTheSplit) {
   double all = 0;
   const OrderedJson& split = done.at("timings").at("split");
   const std::map<std::string, std::string> names{{"disk wait", "disk_wait_s"},
-                                                 {"experts", "experts_s"},
+                                                 {"experts", "expert_s"},
                                                  {"dense", "dense_s"},
                                                  {"attention", "attention_s"},
                                                  {"other", "other_s"}};

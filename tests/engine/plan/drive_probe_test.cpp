@@ -79,12 +79,14 @@ TEST_F(DriveProbe, MeasuresEveryDepthAndChoosesTheSmallestGoodOne) {
     best = std::max(best, rate.bytesPerSecond);
   }
   for (const DepthRate& rate : found->depths) {
-    if (rate.depth < found->queueDepth) {
-      EXPECT_LT(rate.bytesPerSecond, 0.97 * best);
-    }
+    const bool isGood = rate.bytesPerSecond >= 0.97 * best;
     if (rate.depth == found->queueDepth) {
-      EXPECT_GE(rate.bytesPerSecond, 0.97 * best);
+      EXPECT_TRUE(isGood);
       EXPECT_EQ(rate.bytesPerSecond, found->bytesPerSecond);
+    } else if (isGood && rate.depth >= kComfortableDepth) {
+      EXPECT_EQ(found->queueDepth, kComfortableDepth) << rate.depth << " was as good";
+    } else if (isGood) {
+      EXPECT_TRUE(found->queueDepth < rate.depth || found->queueDepth >= kComfortableDepth);
     }
   }
   EXPECT_GT(found->queueDepth, 0);

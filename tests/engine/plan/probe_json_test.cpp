@@ -79,6 +79,19 @@ TEST(ProbeJson, LittleIsEnough) {
   EXPECT_NEAR(combinedRate(read->drives), 5e9, 1e6);
 }
 
+TEST(ProbeJson, KernelsFollowFromFeaturesWhereTheyAreNotNamed) {
+  const auto isaOf = [](const Json& features) {
+    const Json json{{"cpu", {{"physical_cores", 4}, {"features", features}}}, {"memory", {{"usable_bytes", 1}}}};
+    const auto read = probeFromJson(json, "x");
+    return read ? read->isa : read.status().message();
+  };
+  EXPECT_EQ(isaOf({"avx2", "avx512f", "avx512_vnni"}), "avx512-vnni");
+  EXPECT_EQ(isaOf({"avx512f", "avx2"}), "avx512");
+  EXPECT_EQ(isaOf({"sse4_2"}), "scalar");
+  EXPECT_EQ(isaOf({"asimd"}), "neon");
+  EXPECT_EQ(isaOf(nullptr), "avx2");
+}
+
 TEST(ProbeJson, WhatIsWrongIsNamed) {
   struct Case {
     const char* pointer;
@@ -91,6 +104,8 @@ TEST(ProbeJson, WhatIsWrongIsNamed) {
                                 {"/cpu/physical_cores", 1.5, "cpu.physical_cores"},
                                 {"/cpu/physical_cores", "8", "cpu.physical_cores"},
                                 {"/cpu/isa", 5, "cpu.isa"},
+                                {"/cpu/features", 5, "cpu.features"},
+                                {"/cpu/features", Json::array({1}), "cpu.features"},
                                 {"/memory", Json::array(), "memory"},
                                 {"/memory/usable_bytes", nullptr, "memory.usable_bytes"},
                                 {"/memory/usable_bytes", -1, "memory.usable_bytes"},
@@ -135,6 +150,7 @@ TEST(PlannedDrives, RatesOfDrivesThatShareTheReads) {
   EXPECT_NEAR(combinedRate(drives), 2e9, 1);
   // Two folders on one drive have its rate once.
   drives[1].device = "a";
+  drives[1].bytesPerSecond = 0.1e9;
   EXPECT_NEAR(combinedRate(drives), 2e9, 1);
   drives[0].bytesPerSecond = 0;
   EXPECT_EQ(combinedRate(drives), 0);

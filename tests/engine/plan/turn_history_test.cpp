@@ -70,6 +70,7 @@ TEST_F(TurnHistoryTest, OnlyTheLatestTurnsAreKept) {
   for (std::uint64_t i = 0; i < TurnHistory::kMostTurns + 5; ++i) {
     ASSERT_TRUE(history.record(measuredTurn(1e-10, 2e9, 0.5, i + 1)).isOk());
   }
+  EXPECT_EQ(history.turns().size(), TurnHistory::kMostTurns);
   const TurnHistory again = TurnHistory::load(m_folder, kId);
   ASSERT_EQ(again.turns().size(), TurnHistory::kMostTurns);
   EXPECT_EQ(again.turns().front().slots, 6U);

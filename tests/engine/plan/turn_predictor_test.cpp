@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
+#include <set>
 #include <vector>
 
 namespace colibri {
@@ -114,6 +116,9 @@ TEST(TurnPredictor, StreamingTheDenseWeightsCostsTheirReads) {
   EXPECT_LT(streamed.predict({128, 128, 0}).decodeTokensPerSecond,
             resident.predict({128, 128, 0}).decodeTokensPerSecond);
   EXPECT_EQ(streamed.predict(kWarm).boundBy, "disk");
+  facts.diskBytesPerSecond = 0.2e9;
+  const double prompt = resident.with(facts).predict({1, 1, kAll}).firstTokenSeconds;
+  EXPECT_GE(prompt, 8.0 * 140 * kTestMib / 0.2e9);
 }
 
 TEST(TurnPredictor, OwnTurnsReplaceWhatWasAssumed) {
@@ -165,6 +170,78 @@ TEST(TurnPredictor, ADriveThatNobodyKnowsGivesNoFigures) {
   EXPECT_EQ(TurnPredictor().predict({128, 100, 0}).decodeTokensPerSecond, 0);
 }
 
+/// A turn played through expert by expert: uniform routing, an LRU cache, reads that hide behind the layer's computing.
+TurnRecord playedTurn(std::uint64_t slots, std::int64_t tokens) {
+  const ModelCosts costs = smallCosts();
+  constexpr double kPerByte = 1.5e-10;
+  constexpr double kDisk = 1.2e9;
+  std::mt19937 random(7);
+  std::vector<int> recent;  // latest last
+  TurnRecord turn = measuredTurn(kPerByte, kDisk, 0.5, slots);
+  turn.decode = {};
+  const auto pass = [&](TurnPhase& phase) {
+    for (std::size_t layer = 0; layer < costs.layers.size(); ++layer) {
+      const LayerCost& cost = costs.layers[layer];
+      std::set<int> chosen;
+      while (chosen.size() < 6) chosen.insert(static_cast<int>(layer) * 64 + static_cast<int>(random() % 64));
+      double misses = 0;
+      for (const int expert : chosen) {
+        const auto at = std::find(recent.begin(), recent.end(), expert);
+        if (at == recent.end()) {
+          misses += 1;
+        } else {
+          ++phase.hits;
+          recent.erase(at);
+        }
+        recent.push_back(expert);
+        if (recent.size() > slots) recent.erase(recent.begin());
+      }
+      phase.requests += 6;
+      const auto bytes = static_cast<double>(cost.expertBytes);
+      const double dense = static_cast<double>(cost.denseBytes) * kPerByte;
+      const double computing = (6 * bytes + static_cast<double>(cost.sharedBytes)) * kPerByte;
+      const double reading = misses > 0 ? misses * bytes / kDisk + bytes * kPerByte : 0;
+      phase.bytesRead += static_cast<std::uint64_t>(misses * bytes);
+      phase.split.denseSeconds += dense;
+      phase.split.expertSeconds += computing;
+      phase.split.diskWaitSeconds += std::max(0.0, reading - computing);
+    }
+    phase.split.denseSeconds += static_cast<double>(costs.headBytes) * kPerByte;
+    ++phase.tokens;
+    phase.seconds = phase.split.denseSeconds + phase.split.expertSeconds + phase.split.diskWaitSeconds;
+  };
+  for (int i = 0; i < 8; ++i) pass(turn.prefill);
+  for (std::int64_t i = 0; i < tokens; ++i) pass(turn.decode);
+  return turn;
+}
+
+TEST(TurnPredictor, WhatTwoTurnsTeachHoldsForOtherBudgets) {
+  const std::vector<TurnRecord> seen{playedTurn(100, 64), playedTurn(300, 64)};
+  for (const std::uint64_t slots : {8ULL, 30ULL, 60ULL, 150ULL, 220ULL, 380ULL, 450ULL, 512ULL}) {
+    const TurnRecord turn = playedTurn(slots, 64);
+    TurnPredictor predictor = smallPredictor(slots);
+    predictor.learn(seen);
+    const double measured = static_cast<double>(turn.decode.tokens) / turn.decode.seconds;
+    const double predicted = predictor.predict({8, 65, 0}).decodeTokensPerSecond;
+    EXPECT_NEAR(predicted, measured, 0.2 * measured) << slots;
+  }
+}
+
+TEST(CostConstants, TheMedianOfFewAndMany) {
+  EXPECT_EQ(medianOf({}), 0);
+  EXPECT_EQ(medianOf({3}), 3);
+  EXPECT_EQ(medianOf({9, 1, 5}), 5);
+  EXPECT_EQ(medianOf({4, 1, 9, 2}), 3);
+}
+
+TEST(CostConstants, FewCoresComputeSlowerThanMemoryReads) {
+  EXPECT_TRUE(assumedConstants("scalar", 4, 40e9).computeBound);
+  EXPECT_FALSE(assumedConstants("avx512-vnni", 16, 40e9).computeBound);
+  EXPECT_TRUE(assumedConstants("avx512-vnni", 2, 200e9).computeBound);
+  EXPECT_LT(assumedConstants("avx2", 8, 80e9).expert, assumedConstants("avx2", 4, 40e9).expert);
+  EXPECT_LT(assumedConstants("avx512", 8, 1e12).expert, assumedConstants("avx2", 8, 1e12).expert);
+}
+
 TEST(HitCurve, RisesFromNothingToAll) {
   const HitCurve curve(11008, 258);
   double before = -1;
@@ -183,7 +260,7 @@ TEST(HitCurve, TheUsersOwnRecordTakesOver) {
   HitCurve curve(1000, 60);
   const double prior = curve.rate(200);
   const auto uniform = [](std::uint64_t slots) { return static_cast<double>(slots) / 1000 * 0.9; };
-  curve.learn(uniform, 0.1, 60 * 64);
+  curve.learn(uniform, 0.1, 60 * 16);
   EXPECT_NEAR(curve.rate(200), (prior + 0.2) / 2, 0.01);
   HitCurve sure(1000, 60);
   sure.learn(uniform, 0.1, 60 * 64000);

@@ -1,5 +1,8 @@
 // A whole turn while drives fail, caches shrink and histories fill: the tokens stay what they were.
 
+#include "base/process_memory.h"
+#include "engine/io/fault_backend.h"
+#include "session/memory_guard.h"
 #include "session/session_core.h"
 #include "store/usage_history.h"
 #include <colibri/checkpoint.h>
@@ -240,6 +243,60 @@ TEST_F(Streaming, ACacheThatShrinksWithinATurnChangesNoToken) {
   ASSERT_TRUE(shrinking.isOk());
   EXPECT_EQ(shrinking->tokens, expected);
   EXPECT_LT(engine->live().expertSlots, 24U);
+}
+
+TEST_F(Streaming, ExpertsOfHashRoutedLayersAreReadBeforeTheyAreAskedFor) {
+  const auto control = std::make_shared<testing::FaultControl>();
+  EngineOptions wide = options();
+  wide.cacheExperts.reset();
+  auto engine = EngineCore::open(wide, {}, {}, [&](std::unique_ptr<ReadBackend> inner) {
+    return std::make_unique<testing::FaultBackend>(std::move(inner), control);
+  });
+  ASSERT_TRUE(engine.isOk());
+  const Answer done = answer(*sessionOf(**engine));
+  std::size_t ahead = 0;
+  for (const ReadRequest& request : control->log) ahead += request.priority == ReadPriority::kCertain ? 1 : 0;
+  EXPECT_GT(ahead, 0U);
+  EXPECT_GT(done.experts.prefetched, 0U);
+  // With room for all, what is certain is used, and what a table routes is never left to demand.
+  EXPECT_EQ(done.experts.prefetchedUnused, 0U);
+  EXPECT_EQ(done.experts.prefetched, done.experts.prefetchedUsed);
+  EXPECT_EQ(done.experts.bytesMissed, done.experts.misses * (*engine)->model().expertBytes);
+  const auto& layout = (*engine)->experts().layout();
+  int hashLayers = 0;
+  for (int layer = 0; layer < layout.layers(); ++layer) {
+    if ((*engine)->layers().layers[static_cast<std::size_t>(layer)].router != RouterKind::kHash) continue;
+    ++hashLayers;
+    for (int expert = 0; expert < layout.experts(layer); ++expert) {
+      for (const Extent& extent : layout.place(layer, expert).extents) {
+        for (const ReadRequest& request : control->log) {
+          if (request.priority != ReadPriority::kDemand) continue;
+          EXPECT_FALSE(request.file == extent.shard && request.offset == alignDown(extent.offset))
+              << "layer " << layer << ", expert " << expert;
+        }
+      }
+    }
+  }
+  EXPECT_GT(hashLayers, 0);
+}
+
+TEST_F(Streaming, TheGuardShrinksTheCacheOfAProcessThatHoldsTooMuchAndSaysSo) {
+  EngineOptions wide = options();
+  wide.cacheExperts = 24;
+  const auto engine = open(wide);
+  const auto session = sessionOf(*engine);
+  const std::vector<TokenId> expected = answer(*session).tokens;
+  const std::uint64_t held = anonymousMemoryBytes().value_or(0);
+  if (held == 0) GTEST_SKIP() << "the system does not tell";
+  MemoryGuard roomy(held + (std::uint64_t{64} << 20), 0, 0);
+  EXPECT_EQ(roomy.check(engine->experts()), "");
+  // What was there before counts as far as the plan leaves no room for it.
+  MemoryGuard based(held / 2, held, 0);
+  EXPECT_EQ(based.check(engine->experts()), "");
+  MemoryGuard tight(held - 1, 0, 0);
+  EXPECT_THAT(tight.check(engine->experts()), HasSubstr("23 slots"));
+  session->reset();
+  EXPECT_EQ(answer(*session).tokens, expected);
 }
 
 TEST_F(Streaming, DriveCountersAddUpToWhatTheStoreAsked) {

@@ -46,7 +46,7 @@ protected:
     for (std::size_t i = 0; i < 2; ++i) {
       m_paths.push_back(m_folder.path() / ("shard" + std::to_string(i)));
       testing::writeBytes(m_paths.back(), m_images[i]);
-      shards.push_back({"shard" + std::to_string(i), m_paths.back(), m_images[i].size(), 0});
+      shards.push_back({"shard" + std::to_string(i), m_paths.back(), m_images[i].size(), 0, 0});
     }
     std::vector<TensorInfo> sorted = m_tensors;
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

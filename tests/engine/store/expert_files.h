@@ -44,7 +44,7 @@ public:
       m_images.push_back(patternBytes(i + 1, m_ends[i]));
       m_paths.push_back(m_folder.path() / ("shard" + std::to_string(i)));
       writeBytes(m_paths.back(), m_images.back());
-      shards.push_back({"shard" + std::to_string(i), m_paths.back(), m_ends[i], 0});
+      shards.push_back({"shard" + std::to_string(i), m_paths.back(), m_ends[i], 0, 0});
     }
     m_shards = ShardSet::assemble(std::move(shards), m_tensors);
   }
