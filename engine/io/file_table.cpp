@@ -1,85 +1,17 @@
 #include "io/file_table.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <string>
-#include <system_error>
 #include <utility>
-#if defined(__linux__)
-#include <linux/magic.h>
-#include <sys/vfs.h>
-#endif
 
 namespace colibri {
-namespace {
-
-Status openFailed(const std::filesystem::path& path, int error) {
-  return Status(Code::kIo, "open_failed",
-                path.filename().string() + " cannot be opened: " + std::generic_category().message(error) +
-                    ". Check that the file is there and readable.",
-                path.string());
-}
-
-/// Why the open file is better read through the page cache; empty when direct reads are fine.
-std::string reasonAgainstDirect([[maybe_unused]] int descriptor) {
-#if defined(__linux__)
-  struct statfs system {};
-  if (fstatfs(descriptor, &system) == 0 &&
-      (system.f_type == TMPFS_MAGIC || static_cast<unsigned long>(system.f_type) == RAMFS_MAGIC)) {
-    return "The file lies in memory (tmpfs), where direct reads do not exist.";
-  }
-#if defined(STATX_DIOALIGN)
-  struct statx info {};
-  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 && (info.stx_mask & STATX_DIOALIGN) != 0) {
-    if (info.stx_dio_offset_align == 0 || info.stx_dio_mem_align == 0)
-      return "The file system has no direct reads for this file.";
-    if (kReadAlignment % info.stx_dio_offset_align != 0 || kReadAlignment % info.stx_dio_mem_align != 0) {
-      return "The file system wants direct reads aligned to " + std::to_string(info.stx_dio_offset_align) + " bytes.";
-    }
-  }
-#endif
-#endif
-  return {};
-}
-
-void closeBoth(int direct, int buffered) {
-  if (direct >= 0) (void)::close(direct);
-  if (buffered >= 0) (void)::close(buffered);
-}
-
-}  // namespace
 
 Status FileTable::openOne(File& file, bool direct) {
-  // O_NONBLOCK: a pipe put in a shard's place must not hang the open. It has no effect on regular files.
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   file.reason = "Direct reads are switched off.";
-#if defined(O_DIRECT)
   if (direct) {
-    file.direct = ::open(file.path.c_str(), kFlags | O_DIRECT);
-    if (file.direct < 0 && errno != EINVAL && errno != EOPNOTSUPP) return openFailed(file.path, errno);
-    file.reason =
-        file.direct < 0 ? "The file system refuses direct reads (O_DIRECT)." : reasonAgainstDirect(file.direct);
-    if (file.direct >= 0 && !file.reason.empty()) {
-      (void)::close(file.direct);
-      file.direct = -1;
-    }
+    COLIBRI_ASSIGN_OR_RETURN(file.direct, SystemFile::openDirect(file.path, file.reason));
+    if (file.direct.isOpen()) return Status::ok();
   }
-#else
-  if (direct) file.reason = "This system has no direct reads.";
-#endif
-  if (file.direct < 0) {
-    file.buffered = ::open(file.path.c_str(), kFlags);
-    if (file.buffered < 0) return openFailed(file.path, errno);
-  }
-  struct stat info {};
-  if (fstat(file.direct >= 0 ? file.direct : file.buffered, &info) != 0) return openFailed(file.path, errno);
-  if (!S_ISREG(info.st_mode)) {
-    return Status(Code::kIo, "open_failed", file.path.filename().string() + " is not a regular file.",
-                  file.path.string());
-  }
+  COLIBRI_ASSIGN_OR_RETURN(file.buffered, SystemFile::openBuffered(file.path));
   return Status::ok();
 }
 
@@ -95,7 +27,6 @@ Result<std::unique_ptr<FileTable>> FileTable::open(std::span<const ReadFile> fil
       const Status status = openOne(file, direct);
       if (status.isOk()) continue;
       const bool isPrimary = copies.size() == 1;
-      closeBoth(file.direct, file.buffered);
       copies.pop_back();
       if (isPrimary) return status;
       table->m_notices.push_back("The copy in " + copy.path.parent_path().string() +
@@ -106,22 +37,16 @@ Result<std::unique_ptr<FileTable>> FileTable::open(std::span<const ReadFile> fil
   return table;
 }
 
-FileTable::~FileTable() {
-  for (const std::vector<File>& copies : m_files) {
-    for (const File& file : copies) closeBoth(file.direct, file.buffered);
-  }
-}
-
 FileTable::Handle FileTable::handle(CopyIndex index) const {
   const std::lock_guard lock(m_mutex);
   const File& file = at(index);
-  return file.buffered >= 0 ? Handle{file.buffered, false} : Handle{file.direct, true};
+  return file.buffered.isOpen() ? Handle{&file.buffered, false} : Handle{&file.direct, true};
 }
 
 FileAccess FileTable::access(CopyIndex index) const {
   const std::lock_guard lock(m_mutex);
   if (index.file >= m_files.size()) return {};
-  return FileAccess{at(index).buffered < 0, at(index).reason};
+  return FileAccess{!at(index).buffered.isOpen(), at(index).reason};
 }
 
 std::string FileTable::name(CopyIndex index) const {
@@ -130,16 +55,14 @@ std::string FileTable::name(CopyIndex index) const {
 }
 
 std::uint64_t FileTable::bytes(CopyIndex index) const {
-  struct stat info {};
-  return fstat(handle(index).descriptor, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  return handle(index).file->bytes();
 }
 
 Status FileTable::goBuffered(CopyIndex index, std::string reason) {
   const std::lock_guard lock(m_mutex);
   File& file = m_files[index.file][index.copy];
-  if (file.buffered >= 0) return Status::ok();
-  file.buffered = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.buffered < 0) return openFailed(file.path, errno);
+  if (file.buffered.isOpen()) return Status::ok();
+  COLIBRI_ASSIGN_OR_RETURN(file.buffered, SystemFile::openBuffered(file.path));
   file.reason = std::move(reason);
   return Status::ok();
 }
@@ -158,7 +81,7 @@ void FileTable::describe(std::uint32_t drive, DriveCounters& counters) const {
     for (const File& file : copies) {
       if (file.drive != drive) continue;
       any = true;
-      if (file.buffered < 0) continue;
+      if (!file.buffered.isOpen()) continue;
       counters.direct = false;
       counters.reason = file.reason;
     }

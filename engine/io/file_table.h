@@ -3,6 +3,7 @@
 // where not.
 
 #include "io/read_backend.h"
+#include "io/system_file.h"
 #include <colibri/status.h>
 
 #include <cstdint>
@@ -21,11 +22,11 @@ struct CopyIndex {
   std::uint32_t copy = 0;
 };
 
-/// Owns the descriptors. All calls are thread-safe.
+/// Owns the open files. All calls are thread-safe.
 class FileTable {
 public:
   struct Handle {
-    int descriptor = -1;
+    const SystemFile* file = nullptr;  ///< the table's, open until the table goes
     bool direct = false;
   };
 
@@ -34,7 +35,6 @@ public:
   static Result<std::unique_ptr<FileTable>> open(std::span<const ReadFile> files, bool direct);
   FileTable(const FileTable&) = delete;
   FileTable& operator=(const FileTable&) = delete;
-  ~FileTable();
 
   [[nodiscard]] std::size_t size() const { return m_files.size(); }
   [[nodiscard]] std::uint32_t copies(std::uint32_t file) const {
@@ -47,7 +47,7 @@ public:
   [[nodiscard]] std::string name(CopyIndex at) const;
   /// Size of the file now; 0 when the system will not say.
   [[nodiscard]] std::uint64_t bytes(CopyIndex at) const;
-  /// Goes on buffered after a direct read was refused; no effect when the file is buffered already. The old descriptor
+  /// Goes on buffered after a direct read was refused; no effect when the file is buffered already. The old handle
   /// stays open for reads that still use it.
   Status goBuffered(CopyIndex at, std::string reason);
   /// Whether a backend may take `request` (file index, alignment of direct reads).
@@ -64,8 +64,8 @@ private:
   struct File {
     std::filesystem::path path;
     std::uint32_t drive = 0;
-    int direct = -1;
-    int buffered = -1;
+    SystemFile direct;
+    SystemFile buffered;  ///< once open, the one that is read
     std::string reason;
   };
   FileTable() = default;

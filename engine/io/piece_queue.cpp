@@ -60,8 +60,7 @@ Result<PieceStep> advancePiece(ReadPiece& piece, std::int64_t result, FileTable&
       return PieceStep::kAgain;
     }
     if (piece.direct && (error == EINVAL || error == EOPNOTSUPP)) {
-      COLIBRI_RETURN_IF_ERROR(
-          files.goBuffered(piece.copy, "The file system refused the first direct read (O_DIRECT)."));
+      COLIBRI_RETURN_IF_ERROR(files.goBuffered(piece.copy, "The file system refused the first direct read."));
       return PieceStep::kAgain;
     }
     return readFailed(piece, error, files);

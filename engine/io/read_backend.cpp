@@ -1,6 +1,7 @@
 #include "io/read_backend.h"
 
 #include "io/file_table.h"
+#include "io/overlapped_backend.h"
 #include "io/thread_backend.h"
 #include "io/uring_backend.h"
 
@@ -20,10 +21,19 @@ Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const ReadFile> f
     reason = backend.status().message() + " Reading with threads instead.";
   }
 #else
-  reason = "This build of Colibri has no io_uring. Reading with threads instead.";
   if (options.kind == IoKind::kUring) {
-    return Status(Code::kUnavailable, "no_io_uring", "This build of Colibri has no io_uring. Use --io threads.");
+    return Status(Code::kUnavailable, "no_io_uring",
+                  "This build of Colibri has no io_uring. Use --io auto or --io threads.");
   }
+#if defined(_WIN32)
+  if (options.kind == IoKind::kAuto) {
+    auto backend = OverlappedBackend::create(table, options);
+    if (backend) return backend;
+    reason = backend.status().message() + " Reading with threads instead.";
+  }
+#else
+  reason = "This build of Colibri has no io_uring. Reading with threads instead.";
+#endif
 #endif
   if (options.kind == IoKind::kThreads) reason.clear();
   return ThreadBackend::create(std::move(table), options, std::move(reason));

@@ -67,7 +67,11 @@ struct FileAccess {
   std::string reason;  ///< empty when direct; else a sentence
 };
 
-enum class IoKind { kAuto, kUring, kThreads };
+enum class IoKind {
+  kAuto,    ///< io_uring or, on Windows, overlapped calls; threads where the system grants neither
+  kUring,   ///< Linux only
+  kThreads  ///< everywhere
+};
 
 /// A file on one of the drives.
 struct FileCopy {
@@ -113,7 +117,7 @@ public:
   [[nodiscard]] virtual std::size_t inFlight() const = 0;
   /// How the primary copy of a file is read.
   [[nodiscard]] virtual FileAccess access(std::uint32_t file) const = 0;
-  /// "uring" or "threads".
+  /// "uring", "overlapped" (Windows) or "threads".
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Why kAuto did not give the fastest way of reading, as a sentence; empty when it did.
   [[nodiscard]] virtual std::string fallbackReason() const { return {}; }
@@ -128,9 +132,9 @@ public:
   virtual void releaseBuffer(std::uint32_t buffer) { (void)buffer; }
 };
 
-/// Opens every copy of every file read-only. One that refuses O_DIRECT is read buffered, with the reason in access().
-/// kIo when a primary cannot be opened (a mirror's copy that cannot is left out with a notice); kUnavailable when
-/// `kind` was asked for and is not there.
+/// Opens every copy of every file read-only. One that refuses direct reads is read buffered, with the reason in
+/// access(). kIo when a primary cannot be opened (a mirror's copy that cannot is left out with a notice); kUnavailable
+/// when `kind` was asked for and is not there.
 Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const ReadFile> files, const ReadOptions& options);
 /// The same for files without further copies on one drive.
 Result<std::unique_ptr<ReadBackend>> openReadBackend(std::span<const std::filesystem::path> paths,

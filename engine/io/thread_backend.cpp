@@ -1,8 +1,5 @@
 #include "io/thread_backend.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -42,9 +39,9 @@ Status ThreadBackend::read(ReadPiece& piece) {
   while (true) {
     const FileTable::Handle handle = m_files->handle(piece.copy);
     piece.direct = handle.direct;
-    const ssize_t got = ::pread(handle.descriptor, piece.target + piece.done, piece.bytes - piece.done,
-                                static_cast<off_t>(piece.offset + piece.done));
-    COLIBRI_ASSIGN_OR_RETURN(const PieceStep step, advancePiece(piece, got < 0 ? -errno : got, *m_files));
+    const std::int64_t result =
+        handle.file->readAt(piece.target + piece.done, piece.bytes - piece.done, piece.offset + piece.done);
+    COLIBRI_ASSIGN_OR_RETURN(const PieceStep step, advancePiece(piece, result, *m_files));
     if (step == PieceStep::kDone) return Status::ok();
   }
 }

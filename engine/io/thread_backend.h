@@ -1,5 +1,5 @@
 #pragma once
-// Reads by a pool of threads that call pread: works everywhere, costs one thread a read in flight.
+// Reads by a pool of threads that each wait for one call: works everywhere, costs one thread a read in flight.
 
 #include "io/file_table.h"
 #include "io/piece_queue.h"

@@ -1,16 +1,15 @@
 #include "plan/drive_memory.h"
 
 #include "base/json.h"
+#include "base/whole_file.h"
 #include "plan/probe.h"
 
 #include <sys/statfs.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <system_error>
 
 namespace colibri {
@@ -84,24 +83,9 @@ Json readDrives(const fs::path& dataFolder) {
 
 Status writeDrives(const fs::path& dataFolder, const Json& drives) {
   const fs::path path = memoryFile(dataFolder);
-  fs::path temporary = path;
-  temporary += "." + std::to_string(getpid()) + ".tmp";
-  std::error_code error;
-  fs::create_directories(dataFolder, error);
-  if (!error) {
-    const Json json{{"version", 1}, {"drives", drives}};
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-    out.close();
-    if (out.good()) {
-      fs::rename(temporary, path, error);
-    } else {
-      error = std::make_error_code(std::errc::io_error);
-    }
-  }
+  const Json json{{"version", 1}, {"drives", drives}};
+  const std::error_code error = replaceFile(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
   if (!error) return Status::ok();
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
   return Status(Code::kIo, "drives_write",
                 "What was measured about the drives cannot be kept in " + path.string() + " (" + error.message() +
                     "); it will be measured again.");

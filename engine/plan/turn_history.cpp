@@ -1,12 +1,10 @@
 #include "plan/turn_history.h"
 
 #include "base/json.h"
-
-#include <unistd.h>
+#include "base/whole_file.h"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <system_error>
@@ -178,25 +176,7 @@ Status writeError(const fs::path& file) {
 }
 
 Status writeFile(const fs::path& file, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) return writeError(file);
-  const fs::path temporary =
-      file.parent_path() / (file.filename().string() + "." + std::to_string(::getpid()) + ".tmp");
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out) {
-      fs::remove(temporary, error);
-      return writeError(file);
-    }
-  }
-  fs::rename(temporary, file, error);
-  if (!error) return Status::ok();
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return writeError(file);
+  return replaceFile(file, text) ? writeError(file) : Status::ok();
 }
 
 }  // namespace

@@ -9,12 +9,6 @@
 #include <utility>
 
 namespace colibri {
-namespace {
-
-// Half of what a user may wait for a cancellation.
-constexpr std::chrono::milliseconds kCancelCheck{50};
-
-}  // namespace
 
 void ExpertBatch::State::reset(ExpertStore::State* owner, int newLayer) {
   store = owner;
@@ -90,7 +84,7 @@ Result<ExpertLease> ExpertBatch::next(const Cancellation& cancellation) {
       break;
     }
     const auto start = std::chrono::steady_clock::now();
-    (void)store.backend->waitReady(kCancelCheck);
+    (void)store.backend->waitReady(kStoreCancelCheck);
     waited += std::chrono::steady_clock::now() - start;
   }
   store.waitNanoseconds.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count(),

@@ -15,6 +15,24 @@
 
 namespace colibri {
 
+/// Reads that are looked after at once.
+inline constexpr std::size_t kCompletionsAtOnce = 64;
+/// Half of what a user may wait for a cancellation.
+inline constexpr std::chrono::milliseconds kStoreCancelCheck{50};
+/// Low bits of a read's tag, which name the extent; the others name the slot.
+inline constexpr std::uint32_t kExtentBits = 8;
+
+/// Bytes of a slot that one extent takes: the blocks that it touches.
+[[nodiscard]] inline std::uint64_t windowBytes(const Extent& extent) {
+  return alignUp(extent.offset + extent.bytes) - alignDown(extent.offset);
+}
+
+[[nodiscard]] inline std::uint64_t windowBytes(const ExpertPlace& place) {
+  std::uint64_t bytes = 0;
+  for (const Extent& extent : place.extents) bytes += windowBytes(extent);
+  return bytes;
+}
+
 /// What has been handed to one batch but not yet by it: a pinned slot, or the reason why there is none.
 struct ExpertArrival {
   int expert = -1;

@@ -2,13 +2,11 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-
-#include <unistd.h>
+#include "base/whole_file.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -198,28 +196,8 @@ Status UsageHistory::save(const fs::path& dataFolder, std::string_view modelId) 
   if (dataFolder.empty()) return Status::ok();
   COLIBRI_RETURN_IF_ERROR(checkId(modelId));
   const fs::path path = file(dataFolder, modelId);
-  fs::path temporary = path;
-  temporary += "." + std::to_string(getpid()) + ".tmp";
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return cannotWrite(path, error);
-  const std::string bytes = encode();
-  bool written = false;
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    written = out.good();
-  }
-  if (written) {
-    fs::rename(temporary, path, error);
-  } else {
-    error = std::make_error_code(std::errc::io_error);
-  }
-  if (!error) return Status::ok();
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return cannotWrite(path, error);
+  const std::error_code error = replaceFile(path, encode());
+  return error ? cannotWrite(path, error) : Status::ok();
 }
 
 Status UsageHistory::forget(const fs::path& dataFolder, std::string_view modelId) {

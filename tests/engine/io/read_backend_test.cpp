@@ -2,18 +2,27 @@
 
 #include "io/read_backend.h"
 
+#include "engine/io/io_kinds.h"
 #include "engine/io/test_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <fstream>
 #include <random>
 #include <set>
 #include <tuple>
+#if defined(_WIN32)
+#include "io/windows_api.h"
+
+#include <winioctl.h>
+#else
+#include <sys/stat.h>
+#endif
+#if defined(__linux__)
+#include <sys/vfs.h>
+#endif
 
 namespace colibri {
 namespace {
@@ -121,7 +130,7 @@ TEST_P(ReadBackendTest, TellsHowFilesAreRead) {
   const auto backend = open();
   if (!backend) GTEST_SKIP() << "no io_uring here";
   const auto [kind, direct, depth] = GetParam();
-  EXPECT_EQ(backend->name(), kind == IoKind::kUring ? "uring" : "threads");
+  EXPECT_EQ(backend->name(), kind == IoKind::kThreads ? "threads" : testing::kThreadlessName);
   EXPECT_EQ(backend->fallbackReason(), "");
   const FileAccess access = backend->access(0);
   EXPECT_EQ(access.direct, access.reason.empty());
@@ -194,18 +203,18 @@ TEST_P(ReadBackendTest, MayBeDroppedWithReadsInFlight) {
 }
 
 std::string wayName(const ::testing::TestParamInfo<std::tuple<IoKind, bool, int>>& way) {
-  return std::string(std::get<0>(way.param) == IoKind::kUring ? "Uring" : "Threads") +
-         (std::get<1>(way.param) ? "Direct" : "Buffered") + std::to_string(std::get<2>(way.param));
+  return testing::kindName(std::get<0>(way.param)) + (std::get<1>(way.param) ? "Direct" : "Buffered") +
+         std::to_string(std::get<2>(way.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ReadBackendTest,
-                         ::testing::Combine(::testing::Values(IoKind::kUring, IoKind::kThreads), ::testing::Bool(),
-                                            ::testing::Values(1, 3, 8)),
+                         ::testing::Combine(::testing::Values(testing::kThreadlessKind, IoKind::kThreads),
+                                            ::testing::Bool(), ::testing::Values(1, 3, 8)),
                          wayName);
 
 TEST(ReadBackend, BufferedReadsNeedNoAlignment) {
   const TemporaryFolder folder;
-  const std::vector<std::filesystem::path> paths{folder.path() / "odd"};
+  const std::vector<std::filesystem::path> paths{folder.path() / std::filesystem::path(u8"Größe 重み")};
   testing::writeBytes(paths[0], testing::patternBytes(3, 9000));
   for (const IoKind kind : {IoKind::kAuto, IoKind::kThreads}) {
     auto backend = openReadBackend(paths, {kind, false, 2});
@@ -220,11 +229,98 @@ TEST(ReadBackend, BufferedReadsNeedNoAlignment) {
   }
 }
 
+class ReadBackendKinds : public ::testing::TestWithParam<IoKind> {};
+
+TEST_P(ReadBackendKinds, ManyReadsOfOneFileAtOnceDoNotCollide) {
+  constexpr std::uint64_t kReads = 64;
+  constexpr std::uint64_t kBytes = 32'768;
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> paths{folder.path() / "file"};
+  testing::writeBytes(paths[0], testing::patternBytes(4, kReads * kBytes));
+  for (const bool direct : {true, false}) {
+    auto backend = openReadBackend(paths, {GetParam(), direct, static_cast<int>(kReads)});
+    if (!backend && backend.status().code() == Code::kUnavailable) GTEST_SKIP() << "no io_uring here";
+    ASSERT_TRUE(backend.isOk()) << backend.status().message();
+    AlignedBytes window(kReads * kBytes);
+    std::vector<ReadRequest> requests;
+    for (std::uint64_t i = 0; i < kReads; ++i) {
+      // Neighbours in the file are not neighbours in memory.
+      const std::uint64_t offset = i * 37 % kReads * kBytes;
+      requests.push_back({0, offset, kBytes, kBytes, window.data() + i * kBytes, i});
+    }
+    ASSERT_TRUE((*backend)->submit(requests).isOk());
+    std::vector<ReadCompletion> completions(kReads);
+    while ((*backend)->inFlight() > 0) {
+      const std::size_t count = (*backend)->poll(completions, true);
+      for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(completions[i].status.isOk());
+    }
+    for (std::uint64_t i = 0; i < kReads * kBytes; ++i) {
+      ASSERT_EQ(window.data()[i], byteAt(4, requests[i / kBytes].offset + i % kBytes)) << i;
+    }
+  }
+}
+
+/// Makes the file as long as that without filling the drive.
+void makeSparse(const std::filesystem::path& path, std::uint64_t bytes) {
+  testing::writeBytes(path, {});
+#if defined(_WIN32)
+  HANDLE file = CreateFileW(path.c_str(), GENERIC_WRITE, 0, nullptr, OPEN_EXISTING, 0, nullptr);
+  DWORD ignored = 0;
+  (void)DeviceIoControl(file, FSCTL_SET_SPARSE, nullptr, 0, nullptr, 0, &ignored, nullptr);
+  (void)CloseHandle(file);
+#endif
+  std::filesystem::resize_file(path, bytes);
+}
+
+TEST_P(ReadBackendKinds, OffsetsBeyondFourGibibytes) {
+  constexpr std::uint64_t kOffset = (std::uint64_t{5} << 30) + 8192;
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> paths{folder.path() / "file"};
+  makeSparse(paths[0], kOffset);
+  const std::vector<std::byte> tail = testing::patternBytes(6, 5000);
+  std::ofstream(paths[0], std::ios::binary | std::ios::app)
+      .write(reinterpret_cast<const char*>(tail.data()), static_cast<std::streamsize>(tail.size()));
+  auto backend = openReadBackend(paths, {GetParam(), true, 2});
+  if (!backend && backend.status().code() == Code::kUnavailable) GTEST_SKIP() << "no io_uring here";
+  ASSERT_TRUE(backend.isOk()) << backend.status().message();
+  AlignedBytes window(8192);
+  const ReadRequest request{0, kOffset, 8192, tail.size(), window.data(), 0};
+  ASSERT_TRUE((*backend)->submit({&request, 1}).isOk());
+  ReadCompletion completion;
+  ASSERT_EQ((*backend)->poll({&completion, 1}, true), 1U);
+  ASSERT_TRUE(completion.status.isOk()) << completion.status.message();
+  EXPECT_TRUE(std::equal(tail.begin(), tail.end(), window.data()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ReadBackendKinds, ::testing::Values(testing::kThreadlessKind, IoKind::kThreads),
+                         [](const auto& kind) { return testing::kindName(kind.param); });
+
+#if !defined(COLIBRI_HAVE_URING)
+TEST(ReadBackend, WithoutUringAskingForItIsAnswered) {
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> paths{folder.path() / "file"};
+  testing::writeBytes(paths[0], testing::patternBytes(9, 10));
+  const auto backend = openReadBackend(paths, {IoKind::kUring, true, 2});
+  EXPECT_EQ(backend.status().code(), Code::kUnavailable);
+  EXPECT_THAT(backend.status().message(), HasSubstr("no io_uring"));
+}
+#endif
+
+/// Something that has a name but is no file.
+std::filesystem::path deviceIn([[maybe_unused]] const std::filesystem::path& folder) {
+#if defined(_WIN32)
+  return "NUL";
+#else
+  const std::filesystem::path pipe = folder / "pipe";
+  EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  return pipe;
+#endif
+}
+
 TEST(ReadBackend, WillNotOpenWhatIsNoFile) {
   const TemporaryFolder folder;
-  const std::filesystem::path pipe = folder.path() / "pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::filesystem::path& path : {folder.path() / "absent.safetensors", folder.path(), pipe}) {
+  const std::filesystem::path device = deviceIn(folder.path());
+  for (const std::filesystem::path& path : {folder.path() / "absent.safetensors", folder.path(), device}) {
     for (const bool direct : {true, false}) {
       const auto backend = openReadBackend({&path, 1}, {IoKind::kAuto, direct, 4});
       ASSERT_FALSE(backend.isOk());
@@ -234,6 +330,7 @@ TEST(ReadBackend, WillNotOpenWhatIsNoFile) {
   }
 }
 
+#if defined(__linux__)
 TEST(ReadBackend, ReadsMemoryFileSystemsBuffered) {
   struct statfs info {};
   if (statfs("/dev/shm", &info) != 0 || info.f_type != 0x01021994) GTEST_SKIP() << "no tmpfs at /dev/shm";
@@ -253,6 +350,7 @@ TEST(ReadBackend, ReadsMemoryFileSystemsBuffered) {
   ASSERT_TRUE(completion.status.isOk());
   for (std::uint64_t i = 0; i < 70'001; ++i) ASSERT_EQ(window.data()[i], byteAt(9, i));
 }
+#endif
 
 }  // namespace
 }  // namespace colibri

@@ -1,8 +1,9 @@
 // Copies of files on several drives: how reads are split, what becomes of a copy that fails, and who goes first.
 
+#include "engine/io/io_kinds.h"
+#include "engine/io/test_files.h"
 #include "io/piece_queue.h"
 #include "io/read_backend.h"
-#include "test_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,6 +89,7 @@ TEST_P(SeveralDrivesKinds, BothCopiesAreReadAndTheBytesAreTheSame) {
   const auto backend = open(GetParam());
   if (!backend) GTEST_SKIP() << "no io_uring here";
   ASSERT_TRUE(readAll(*backend).isOk());
+  EXPECT_THAT(backend->takeNotices(), ::testing::IsEmpty());
   const std::vector<DriveCounters> drives = backend->driveCounters();
   ASSERT_EQ(drives.size(), 2U);
   EXPECT_EQ(drives[0].bytesRead + drives[1].bytesRead, kBytes);
@@ -155,8 +157,8 @@ TEST_P(SeveralDrivesKinds, AMirrorThatCannotBeOpenedIsLeftOutWithANotice) {
   EXPECT_GT(backend->driveCounters()[2].requests, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SeveralDrivesKinds, ::testing::Values(IoKind::kUring, IoKind::kThreads),
-                         [](const auto& kind) { return kind.param == IoKind::kUring ? "Uring" : "Threads"; });
+INSTANTIATE_TEST_SUITE_P(Kinds, SeveralDrivesKinds, ::testing::Values(testing::kThreadlessKind, IoKind::kThreads),
+                         [](const auto& kind) { return testing::kindName(kind.param); });
 
 /// The decisions alone, without reading anything.
 class PieceChoice : public SeveralDrives {

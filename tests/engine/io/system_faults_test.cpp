@@ -1,65 +1,39 @@
 // What the system may answer: interrupted and short calls, refused direct reads, broken drives, no io_uring. The calls
 // are replaced in this program, so that the code under test is the one that users run.
 
+#include "engine/io/io_kinds.h"
+#include "engine/io/replaced_read.h"
 #include "engine/io/test_files.h"
 #include "io/piece_queue.h"
 #include "io/read_backend.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#if defined(COLIBRI_HAVE_URING)
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <functional>
-
-namespace {
-
-struct Replaced {
-  /// Result of the n-th pread (from 0): bytes to really ask for at most, or -errno; may look at the descriptor.
-  std::function<long(int call, int descriptor, long count)> pread;
-  std::atomic<int> preadCalls{0};
-  std::atomic<int> running{0};
-  std::atomic<int> mostRunning{0};
-  bool registerUnreadable = false;  ///< io_uring gets descriptors whose reads say EINVAL
-};
-Replaced g_replaced;
-
-}  // namespace
-
-extern "C" ssize_t pread(int descriptor, void* target, size_t count, off_t offset) {
-  const int running = ++g_replaced.running;
-  int most = g_replaced.mostRunning;
-  while (running > most && !g_replaced.mostRunning.compare_exchange_weak(most, running)) {
-  }
-  long allowed = static_cast<long>(count);
-  if (g_replaced.pread) allowed = g_replaced.pread(g_replaced.preadCalls++, descriptor, allowed);
-  long result = -1;
-  if (allowed < 0) {
-    errno = static_cast<int>(-allowed);
-  } else {
-    result = syscall(SYS_pread64, descriptor, target, static_cast<size_t>(allowed), offset);
-  }
-  --g_replaced.running;
-  return result;
-}
+#endif
 
 #if defined(COLIBRI_HAVE_URING)
+namespace {
+bool g_registerUnreadable = false;  ///< io_uring gets descriptors whose reads say EINVAL
+}
+
 struct io_uring;
 extern "C" int io_uring_register_files(io_uring* ring, const int* files, unsigned count) {
   using Real = int (*)(io_uring*, const int*, unsigned);
   const auto real = reinterpret_cast<Real>(dlsym(RTLD_NEXT, "io_uring_register_files"));
-  if (!g_replaced.registerUnreadable) return real(ring, files, count);
+  if (!g_registerUnreadable) return real(ring, files, count);
   // A descriptor without a read operation; its poll must say "ready", or the kernel would wait before it tries.
   const std::vector<int> unreadable(count, epoll_create1(EPOLL_CLOEXEC));
   const int ready = eventfd(1, EFD_CLOEXEC);
@@ -76,6 +50,7 @@ namespace {
 
 using testing::AlignedBytes;
 using testing::byteAt;
+using testing::g_replacedRead;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kBytes = 100'001;
@@ -84,10 +59,15 @@ class SystemFaults : public ::testing::Test {
 protected:
   void SetUp() override { testing::writeBytes(m_paths[0], testing::patternBytes(1, kBytes)); }
   void TearDown() override {
-    g_replaced.pread = nullptr;
-    g_replaced.preadCalls = 0;
-    g_replaced.mostRunning = 0;
-    g_replaced.registerUnreadable = false;
+    g_replacedRead.decide = nullptr;
+    g_replacedRead.calls = 0;
+    g_replacedRead.mostRunning = 0;
+#if defined(_WIN32)
+    g_replacedRead.sharedEvents = 0;
+#endif
+#if defined(COLIBRI_HAVE_URING)
+    g_registerUnreadable = false;
+#endif
   }
 
   /// Reads the whole file; the completion and, when it went well, the check of every byte.
@@ -108,71 +88,89 @@ protected:
     return completion;
   }
 
-  std::unique_ptr<ReadBackend> openThreads(bool direct) {
-    auto backend = openReadBackend(m_paths, {IoKind::kThreads, direct, 2});
-    EXPECT_TRUE(backend.isOk());
-    return std::move(backend).value();
-  }
-
   testing::TemporaryFolder m_folder;
   std::vector<std::filesystem::path> m_paths{m_folder.path() / "model.safetensors"};
   AlignedBytes m_window{kBytes};
 };
 
-TEST_F(SystemFaults, ShortReadsAreContinued) {
+class SystemFaultsKinds : public SystemFaults, public ::testing::WithParamInterface<IoKind> {
+protected:
+  std::unique_ptr<ReadBackend> open(bool direct) {
+    auto backend = openReadBackend(m_paths, {GetParam(), direct, 2});
+    EXPECT_TRUE(backend.isOk());
+    return std::move(backend).value();
+  }
+};
+
+TEST_P(SystemFaultsKinds, ShortReadsAreContinued) {
   for (const bool direct : {false, true}) {
-    const auto backend = openThreads(direct);
+    const auto backend = open(direct);
     // A direct call may end at any block; a buffered one at any byte.
-    g_replaced.pread = [direct](int, int, long count) { return std::min(count, direct ? 8192L : 777L); };
-    g_replaced.preadCalls = 0;
+    g_replacedRead.decide = [direct](int, NativeFile, long count) { return std::min(count, direct ? 8192L : 777L); };
+    g_replacedRead.calls = 0;
     EXPECT_TRUE(readAll(*backend).status.isOk());
-    EXPECT_GT(g_replaced.preadCalls, 10);
+    EXPECT_GT(g_replacedRead.calls, 10);
   }
 }
 
-TEST_F(SystemFaults, InterruptedCallsAreRepeated) {
-  const auto backend = openThreads(true);
-  g_replaced.pread = [](int call, int, long count) {
+TEST_P(SystemFaultsKinds, InterruptedCallsAreRepeated) {
+  const auto backend = open(true);
+  g_replacedRead.decide = [](int call, NativeFile, long count) {
     if (call % 3 != 2) return call % 3 == 0 ? -long{EINTR} : -long{EAGAIN};
     return std::min(count, 16384L);
   };
   EXPECT_TRUE(readAll(*backend).status.isOk());
 }
 
-TEST_F(SystemFaults, EndlessInterruptionIsAnError) {
-  const auto backend = openThreads(true);
-  g_replaced.pread = [](int, int, long) { return -long{EAGAIN}; };
+TEST_P(SystemFaultsKinds, EndlessInterruptionIsAnError) {
+  const auto backend = open(true);
+  g_replacedRead.decide = [](int, NativeFile, long) { return -long{EAGAIN}; };
   EXPECT_EQ(readAll(*backend).status.id(), "read_failed");
 }
 
-TEST_F(SystemFaults, BrokenDriveIsAnErrorThatNamesThePlace) {
-  const auto backend = openThreads(true);
-  g_replaced.pread = [](int call, int, long count) { return call == 0 ? std::min(count, 8192L) : -long{EIO}; };
+TEST_P(SystemFaultsKinds, BrokenDriveIsAnErrorThatNamesThePlace) {
+  const auto backend = open(true);
+  g_replacedRead.decide = [](int call, NativeFile, long count) {
+    return call == 0 ? std::min(count, 8192L) : -long{EIO};
+  };
   const ReadCompletion completion = readAll(*backend);
   EXPECT_EQ(completion.status.code(), Code::kIo);
   EXPECT_THAT(completion.status.message(), HasSubstr("model.safetensors at byte 8192"));
-  g_replaced.pread = nullptr;
+  g_replacedRead.decide = nullptr;
   EXPECT_TRUE(readAll(*backend).status.isOk()) << "usable afterwards";
 }
 
-TEST_F(SystemFaults, RefusedDirectReadGoesOnBuffered) {
-  const auto backend = openThreads(true);
-  if (!backend->access(0).direct) GTEST_SKIP() << "no direct reads here";
-  g_replaced.pread = [](int, int descriptor, long count) {
-    return (fcntl(descriptor, F_GETFL) & O_DIRECT) != 0 ? -long{EINVAL} : count;
-  };
-  EXPECT_TRUE(readAll(*backend).status.isOk());
-  EXPECT_FALSE(backend->access(0).direct);
-  EXPECT_THAT(backend->access(0).reason, HasSubstr("refused"));
+TEST_P(SystemFaultsKinds, RefusedDirectReadGoesOnBuffered) {
+  for (const int error : {EINVAL, EOPNOTSUPP}) {
+    const auto backend = open(true);
+    if (!backend->access(0).direct) GTEST_SKIP() << "no direct reads here";
+    g_replacedRead.calls = 0;
+    g_replacedRead.decide = [error, direct = kNoFile](int call, NativeFile file, long count) mutable {
+      if (call == 0) direct = file;
+      return file == direct ? -long{error} : count;
+    };
+    EXPECT_TRUE(readAll(*backend).status.isOk());
+    EXPECT_FALSE(backend->access(0).direct);
+    EXPECT_THAT(backend->access(0).reason, HasSubstr("refused"));
+  }
 }
+
+// io_uring reads without these calls; tests of its own follow.
+#if defined(_WIN32)
+INSTANTIATE_TEST_SUITE_P(Kinds, SystemFaultsKinds, ::testing::Values(testing::kThreadlessKind, IoKind::kThreads),
+                         [](const auto& kind) { return testing::kindName(kind.param); });
+#else
+INSTANTIATE_TEST_SUITE_P(Kinds, SystemFaultsKinds, ::testing::Values(IoKind::kThreads),
+                         [](const auto& kind) { return testing::kindName(kind.param); });
+#endif
 
 TEST_F(SystemFaults, NoMoreThanTheDepthIsInFlight) {
   std::vector<std::byte> big = testing::patternBytes(2, 9 * kReadPieceBytes);
   testing::writeBytes(m_paths[0], big);
   auto backend = openReadBackend(m_paths, {IoKind::kThreads, false, 3});
   ASSERT_TRUE(backend.isOk());
-  g_replaced.pread = [](int, int, long count) {
-    usleep(2000);
+  g_replacedRead.decide = [](int, NativeFile, long count) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return count;
   };
   AlignedBytes window(big.size());
@@ -181,12 +179,15 @@ TEST_F(SystemFaults, NoMoreThanTheDepthIsInFlight) {
   ReadCompletion completion;
   ASSERT_EQ((*backend)->poll({&completion, 1}, true), 1U);
   EXPECT_EQ(completion.bytes, big.size());
-  EXPECT_EQ(g_replaced.mostRunning, 3);
+  EXPECT_EQ(g_replacedRead.mostRunning, 3);
+#if defined(_WIN32)
+  EXPECT_EQ(g_replacedRead.sharedEvents, 0) << "calls on one handle may take each other's end for their own";
+#endif
 }
 
 #if defined(COLIBRI_HAVE_URING)
 TEST_F(SystemFaults, RefusedDirectReadGoesOnBufferedInUring) {
-  g_replaced.registerUnreadable = true;
+  g_registerUnreadable = true;
   auto backend = openReadBackend(m_paths, {IoKind::kUring, true, 2});
   if (!backend.isOk() || !(*backend)->access(0).direct) GTEST_SKIP() << "no io_uring or no direct reads here";
   EXPECT_TRUE(readAll(**backend).status.isOk());

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,8 +18,12 @@ namespace colibri::testing {
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string name = (parent / "colibri-test-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) m_path = name;
+    std::random_device random;
+    for (int attempt = 0; attempt < 100 && m_path.empty(); ++attempt) {
+      const std::filesystem::path path = parent / ("colibri-test-" + std::to_string(random()));
+      std::error_code error;
+      if (std::filesystem::create_directory(path, error)) m_path = path;
+    }
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -56,14 +62,15 @@ inline std::vector<std::byte> patternBytes(std::uint64_t seed, std::uint64_t siz
 class AlignedBytes {
 public:
   explicit AlignedBytes(std::size_t size)
-      : m_data(static_cast<std::byte*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096 + 4096))) {}
+      : m_data(static_cast<std::byte*>(::operator new((size + 4095) / 4096 * 4096 + 4096, kAlignment))) {}
   AlignedBytes(AlignedBytes&& other) noexcept : m_data(std::exchange(other.m_data, nullptr)) {}
   AlignedBytes(const AlignedBytes&) = delete;
   AlignedBytes& operator=(const AlignedBytes&) = delete;
-  ~AlignedBytes() { std::free(m_data); }
+  ~AlignedBytes() { ::operator delete(m_data, kAlignment); }
   [[nodiscard]] std::byte* data() const { return m_data; }
 
 private:
+  static constexpr std::align_val_t kAlignment{4096};
   std::byte* m_data;
 };
 
