@@ -14,14 +14,17 @@ namespace {
 
 constexpr int kSettleMilliseconds = 120;
 
-/// What the environment and the configuration file say, as for `coli`.
-Result<EngineOptions> engineOptions(const std::filesystem::path& folder) {
+/// What the environment and the configuration file say, as for `coli`. Only a window learns from its turns: pictures
+/// and tests leave the user's files alone.
+Result<EngineOptions> engineOptions(const std::filesystem::path& folder, bool learns) {
   SettingLayers layers;
   layers.environment = processEnvironment();
   layers.file = settingsFile(layers.environment);
   constexpr SettingScope kScopes[] = {SettingScope::kEngine};
   COLIBRI_ASSIGN_OR_RETURN(const Settings settings, Settings::load(layers, kScopes));
-  return settings.engineOptions(folder);
+  EngineOptions options = settings.engineOptions(folder);
+  if (learns) options.dataFolder = dataFolder(layers.environment);
+  return options;
 }
 
 Result<std::filesystem::path> demoModel() {
@@ -41,7 +44,10 @@ Program::Program(const ProgramOptions& options)
       m_engineThread([](const EngineOptions& engine, const std::function<void(const LoadProgress&)>& progress,
                         const Cancellation& cancellation) { return Engine::open(engine, progress, cancellation); }),
       m_status(&m_engineThread),
-      m_models(&m_engineThread, demoModel, engineOptions),
+      m_models(&m_engineThread, demoModel,
+               [learns = options.mode == ProgramMode::kWindow](const std::filesystem::path& folder) {
+                 return engineOptions(folder, learns);
+               }),
       m_chat(&m_engineThread, &m_models),
       m_modelsPage(&m_models) {
   QObject::connect(&m_models, &ModelService::changed, &m_status, [this] { m_status.setModelName(m_models.name()); });

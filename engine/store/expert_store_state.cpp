@@ -110,7 +110,7 @@ std::uint32_t ExpertStore::State::takeSlot(ReadPriority priority) {
     }
     return slot;
   }
-  const auto isFree = [this](const Slot& slot) { return slot.state == SlotState::kReady && slot.pins == 0; };
+  const auto isFree = [](const Slot& slot) { return slot.state == SlotState::kReady && slot.pins == 0; };
   auto victim = policy.victim([&](std::size_t index) {
     const Slot& slot = slotTable[index];
     if (!isFree(slot)) return false;

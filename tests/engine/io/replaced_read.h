@@ -69,9 +69,14 @@ public:
   CallEventNote(const CallEventNote&) = delete;
   CallEventNote& operator=(const CallEventNote&) = delete;
   ~CallEventNote() {
-    const std::lock_guard lock(g_replacedRead.eventsMutex);
-    std::vector<HANDLE>& events = g_replacedRead.events;
-    events.erase(std::find(events.begin(), events.end(), m_event));
+    // A contended mutex overwrites the last error, which the caller of ReadFile still wants to know.
+    const DWORD error = GetLastError();
+    {
+      const std::lock_guard lock(g_replacedRead.eventsMutex);
+      std::vector<HANDLE>& events = g_replacedRead.events;
+      events.erase(std::find(events.begin(), events.end(), m_event));
+    }
+    SetLastError(error);
   }
 
 private:
