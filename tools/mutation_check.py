@@ -135,8 +135,8 @@ MUTATIONS = [
       "io:*PieceChoice*"),
     m("drive_share", "io/piece_queue.cpp", "drive.shareSoFar() >= best->shareSoFar()", "false",
       "equally loaded drives do not take turns", "session:Streaming.EqualReplicas*"),
-    m("lookahead_rows", "model/expert_lookahead.cpp", "m_tokens[static_cast<std::size_t>(m_first + row)]",
-      "m_tokens[static_cast<std::size_t>(m_first)]", "only the first row's experts are read ahead",
+    m("lookahead_rows", "model/expert_lookahead.cpp", "*(m_tokens.begin() + m_first + row)",
+      "*(m_tokens.begin() + m_first)", "only the first row's experts are read ahead",
       "session:Streaming.ExpertsOfHash*"),
     # Checkpoint
     m("overlap_check", "checkpoint/header_reader.cpp", "if (tensor.offset < at) {", "if (tensor.offset + 1 < at) {",

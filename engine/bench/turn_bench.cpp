@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -83,6 +84,7 @@ struct Turn {
 /// One turn in a new session. The prompt is computed first, so that the answer's figures are those of decode.
 Result<Turn> makeTurn(Engine& engine, const std::string& name, int maxTokens, const Cancellation& cancellation) {
   std::vector<TokenId> prompt;
+  prompt.reserve(std::size(kPrompt));
   for (const TokenId id : kPrompt) prompt.push_back(id % engine.model().vocabSize);
   COLIBRI_ASSIGN_OR_RETURN(const auto session, engine.newSession());
   Turn turn;

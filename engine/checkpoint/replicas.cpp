@@ -20,11 +20,8 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kMaxNotices = 3;  // refused files of one mirror that are told one by one
 
-struct FileKey {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  auto operator<=>(const FileKey&) const = default;
-};
+/// Device and inode.
+using FileKey = std::pair<std::uint64_t, std::uint64_t>;
 
 std::optional<FileKey> keyOf(const std::filesystem::path& path) {
   struct stat facts {};
@@ -203,7 +200,7 @@ Result<ReplicaFile> examineReplica(const Shard& shard, const std::filesystem::pa
                            compareHeaders(original, *copy, shard.headerBytes, shard.name));
   if (!difference.empty()) return refused(difference);
   file.state = ReplicaState::kAccepted;
-  file.sharesDrive = originalKey && entryKey && isSameDrive(originalKey->device, entryKey->device);
+  file.sharesDrive = originalKey && entryKey && isSameDrive(originalKey->first, entryKey->first);
   return file;
 }
 

@@ -94,9 +94,9 @@ int runCli(const std::vector<std::string>& arguments, Console& console) {
   root.set_version_flag("--version", std::string("coli ") + versionText(), "Print the version");
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
-  for (const auto add : {addRun, addChat, addInfo, addVerify, addTokenize, addDetokenize, addRender, addParse,
-                         addLogits, addOracle, addSettingsCommand, addSynth, addDoctor, addPlan, addMirror,
-                         addUsage, addBench}) {
+  for (const auto add :
+       {addRun, addChat, addInfo, addVerify, addTokenize, addDetokenize, addRender, addParse, addLogits, addOracle,
+        addSettingsCommand, addSynth, addDoctor, addPlan, addMirror, addUsage, addBench}) {
     add(root, invocation);
   }
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

@@ -27,7 +27,7 @@ void ExpertLookahead::collect(const ModelContext& model, int rows) {
   const std::vector<std::int32_t>& table = model.weights.layers[static_cast<std::size_t>(m_layer)].hashTable;
   m_experts.clear();
   for (int row = 0; row < rows; ++row) {
-    const auto token = static_cast<std::size_t>(m_tokens[static_cast<std::size_t>(m_first + row)]);
+    const auto token = static_cast<std::size_t>(*(m_tokens.begin() + m_first + row));
     m_experts.insert(m_experts.end(), table.begin() + static_cast<std::ptrdiff_t>(token * k),
                      table.begin() + static_cast<std::ptrdiff_t>((token + 1) * k));
   }

@@ -36,9 +36,9 @@ double widthOf(int turns, double spread) {
 
 }  // namespace
 
-TurnPredictor::TurnPredictor(ModelCosts costs, HitCurve curve, PredictorFacts facts)
+TurnPredictor::TurnPredictor(ModelCosts costs, const HitCurve& curve, PredictorFacts facts)
     : m_costs(std::move(costs)),
-      m_curve(std::move(curve)),
+      m_curve(curve),
       m_facts(std::move(facts)),
       m_constants(assumedConstants(m_facts.isa, m_facts.threads, m_facts.memoryBytesPerSecond)) {
   m_constants.diskBytesPerSecond = m_facts.diskBytesPerSecond;

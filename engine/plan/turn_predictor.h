@@ -42,7 +42,7 @@ class TurnPredictor {
 public:
   /// Nothing to predict: predict() says nothing.
   TurnPredictor() = default;
-  TurnPredictor(ModelCosts costs, HitCurve curve, PredictorFacts facts);
+  TurnPredictor(ModelCosts costs, const HitCurve& curve, PredictorFacts facts);
 
   /// Corrects constants and hit curve by the recorded turns of this isa and thread count.
   void learn(std::span<const TurnRecord> turns);

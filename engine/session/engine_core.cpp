@@ -237,7 +237,7 @@ Status EngineCore::preload(const std::function<void(const LoadProgress&)>& progr
   const auto tell = [&](std::uint64_t done, std::uint64_t total) {
     if (progress) progress({m_denseBytes + done, m_denseBytes + total});
   };
-  const Status status = m_experts->preload(order, tell, cancellation);
+  Status status = m_experts->preload(order, tell, cancellation);
   if (status.code() != Code::kIo) return status;
   addNotices({status.message()});
   return Status::ok();

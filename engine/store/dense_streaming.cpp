@@ -208,7 +208,7 @@ Status DenseStream::settle(int layer, const Cancellation& cancellation) {
 Status DenseStream::ensure(int layer, const Cancellation& cancellation) {
   if (layer < 0 || static_cast<std::size_t>(layer) >= m_layers.size()) return Status::ok();
   const auto start = std::chrono::steady_clock::now();
-  const Status status = settle(layer, cancellation);
+  Status status = settle(layer, cancellation);
   const auto waited = std::chrono::steady_clock::now() - start;
   m_waitNanoseconds.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count(),
                               std::memory_order_relaxed);

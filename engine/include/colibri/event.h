@@ -58,7 +58,7 @@ struct ExpertUse {
   std::uint64_t prefetchedUsed = 0;    ///< of all prefetched ones, asked for in this answer
   std::uint64_t prefetchedUnused = 0;  ///< of all prefetched ones, given up unused in this answer
   double readBytesPerSecond = 0;
-  double busySeconds = 0;  ///< time with at least one expert read in flight
+  double busySeconds = 0;            ///< time with at least one expert read in flight
   std::vector<DriveCounters> disks;  ///< a row each folder that was given; latencies since the model was loaded
 };
 
