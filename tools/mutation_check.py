@@ -125,7 +125,7 @@ MUTATIONS = [
     m("slot_pin", "store/expert_store_state.cpp", "++slot.pins;", "", "a hit does not protect its slot", "store:*ExpertStore*"),
     m("expert_start", "store/expert_store_state.cpp", "window + (extent.offset - start) + place.parts[p].offset",
       "window + place.parts[p].offset", "experts that do not begin at a block are read shifted", "store:*ExpertStore*"),
-    m("kept_slot", "store/expert_store_state.cpp", "ReadPriority::kDemand ? !slot.isKept", "ReadPriority::kDemand ? true",
+    m("kept_slot", "store/expert_store_state.cpp", "ReadPriority::kDemand ? !isKept(slot)", "ReadPriority::kDemand ? true",
       "what is certain to be needed is given up like anything else", "store:*Prefetch*"),
     m("ahead_is_a_miss", "store/expert_store_state.cpp", "  countMiss(flatIndex(slot.layer, slot.expert), layout.place(slot.layer, slot.expert));\n",
       "", "an expert that was read ahead counts as no miss", "store:*Prefetch*"),

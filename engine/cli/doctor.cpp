@@ -35,17 +35,6 @@ OrderedJson kernelsJson() {
   return {{"chosen", chosen.isOk() ? OrderedJson(std::string((*chosen)->name)) : OrderedJson(nullptr)}, {"sets", list}};
 }
 
-/// The largest shard of the model that lies in `folder`, which its drive is measured with; empty when none does.
-std::filesystem::path largestShard(const ShardSet& shards, const std::filesystem::path& folder) {
-  const Shard* largest = nullptr;
-  for (const Shard& shard : shards.shards()) {
-    std::error_code error;
-    const bool isHere = std::filesystem::exists(folder / shard.name, error);
-    if (isHere && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
-  }
-  return largest == nullptr ? std::filesystem::path() : folder / largest->name;
-}
-
 void addWarning(PlannedDrive& drive, const std::string& sentence) {
   if (sentence.empty()) return;
   drive.warning += (drive.warning.empty() ? "" : " ") + sentence;

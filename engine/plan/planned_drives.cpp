@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 
 namespace colibri {
 namespace {
@@ -53,6 +54,23 @@ bool sharesDrive(std::span<const PlannedDrive> drives, std::size_t index) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> weightFolders(const EngineOptions& options) {
+  std::vector<std::filesystem::path> folders{options.model};
+  folders.insert(folders.end(), options.shardDirs.begin(), options.shardDirs.end());
+  folders.insert(folders.end(), options.mirrors.begin(), options.mirrors.end());
+  return folders;
+}
+
+std::filesystem::path largestShard(const ShardSet& shards, const std::filesystem::path& folder) {
+  const Shard* largest = nullptr;
+  for (const Shard& shard : shards.shards()) {
+    std::error_code error;
+    const bool isHere = std::filesystem::is_regular_file(folder / shard.name, error);
+    if (isHere && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
+  }
+  return largest == nullptr ? std::filesystem::path() : folder / largest->name;
+}
 
 double assumedDriveRate(std::string_view kind) {
   for (const KindRate& known : kAssumed) {

@@ -1,17 +1,25 @@
 #pragma once
 // The folders that experts are read from, with what is known or assumed about their drives.
 
+#include "checkpoint/shard_set.h"
 #include <colibri/engine.h>
 #include <colibri/plan.h>
 #include <colibri/status.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace colibri {
+
+/// The folders that weights are read from: the model's, then shardDirs, then mirrors. Drives are numbered so.
+[[nodiscard]] std::vector<std::filesystem::path> weightFolders(const EngineOptions& options);
+
+/// The largest shard of the model that lies in `folder`, which its drive is measured with; empty when none does.
+[[nodiscard]] std::filesystem::path largestShard(const ShardSet& shards, const std::filesystem::path& folder);
 
 /// What a kind of drive is taken for until it is measured, in bytes a second at expert size.
 [[nodiscard]] double assumedDriveRate(std::string_view kind);

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <iterator>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace colibri {
@@ -123,24 +122,16 @@ Status EngineCore::measureDrives(const Cancellation& cancellation) {
     for (int expert = 0; expert < m_layout.experts(layer); ++expert) experts += m_layout.place(layer, expert).bytes();
   }
   if (m_options.dataFolder.empty() || experts < kWorthMeasuringBytes) return Status::ok();
-  std::vector<std::filesystem::path> folders{m_options.model};
-  folders.insert(folders.end(), m_options.shardDirs.begin(), m_options.shardDirs.end());
-  folders.insert(folders.end(), m_options.mirrors.begin(), m_options.mirrors.end());
-  for (const std::filesystem::path& folder : folders) {
+  for (const std::filesystem::path& folder : weightFolders(m_options)) {
     const auto known = knownDrive(m_options.dataFolder, folder);
     if (known && !known->isStale) continue;
-    const Shard* largest = nullptr;
-    for (const Shard& shard : m_shards->shards()) {
-      std::error_code error;
-      const bool isHere = std::filesystem::is_regular_file(folder / shard.name, error);
-      if (isHere && (largest == nullptr || shard.fileBytes > largest->fileBytes)) largest = &shard;
-    }
-    if (largest == nullptr) continue;
+    const std::filesystem::path file = largestShard(*m_shards, folder);
+    if (file.empty()) continue;
     DriveProbeOptions how;
     how.expertBytes = m_layout.maxExpertBytes();
     how.direct = m_options.direct;
     std::string notice;
-    const auto facts = measureAndRemember(m_options.dataFolder, folder / largest->name, how, cancellation, &notice);
+    const auto facts = measureAndRemember(m_options.dataFolder, file, how, cancellation, &notice);
     if (!facts && facts.status().code() == Code::kCancelled) return facts.status();
     // A drive that cannot be measured is found out about when it is read.
     if (!notice.empty()) addNotices({notice});

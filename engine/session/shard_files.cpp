@@ -30,9 +30,7 @@ Result<ShardFiles> findShardFiles(const EngineOptions& options, const ShardSet& 
   ShardFiles found;
   COLIBRI_ASSIGN_OR_RETURN(const std::vector<double> weights, parseDiskWeights(options));
   const auto firstMirror = static_cast<std::uint32_t>(1 + options.shardDirs.size());
-  std::vector<std::filesystem::path> folders{options.model};
-  folders.insert(folders.end(), options.shardDirs.begin(), options.shardDirs.end());
-  folders.insert(folders.end(), options.mirrors.begin(), options.mirrors.end());
+  const std::vector<std::filesystem::path> folders = weightFolders(options);
   for (std::uint32_t i = 0; i < folders.size(); ++i) {
     DriveOptions drive;
     drive.name = folders[i].string();

@@ -20,7 +20,7 @@ std::size_t ExpertStore::prefetch(int layer, std::span<const int> experts, ReadP
     const std::size_t flat = state.flatIndex(layer, experts[begun]);
     if (const std::uint32_t index = state.slotOf[flat]; index != State::kNoSlot) {
       State::Slot& slot = state.slotTable[index];
-      if (isCertain && slot.ahead != ReadPriority::kDemand) slot.isKept = true;
+      if (isCertain && slot.ahead != ReadPriority::kDemand) slot.keptRound = state.round;
       continue;
     }
     if (state.aheadSlots[static_cast<std::size_t>(priority)] >= most) break;
@@ -29,7 +29,7 @@ std::size_t ExpertStore::prefetch(int layer, std::span<const int> experts, ReadP
     state.startLoading(index, layer, experts[begun], priority);
     State::Slot& slot = state.slotTable[index];
     slot.ahead = priority;
-    slot.isKept = isCertain;
+    slot.keptRound = isCertain ? state.round : 0;
     ++state.aheadSlots[static_cast<std::size_t>(priority)];
     state.prefetched.fetch_add(1, std::memory_order_relaxed);
   }
@@ -38,9 +38,7 @@ std::size_t ExpertStore::prefetch(int layer, std::span<const int> experts, ReadP
 }
 
 void ExpertStore::startRound() {
-  State& state = *m_state;
-  if (state.aheadSlots[static_cast<std::size_t>(ReadPriority::kCertain)] == 0) return;
-  for (State::Slot& slot : state.slotTable) slot.isKept = false;
+  ++m_state->round;
 }
 
 Status ExpertStore::preload(std::span<const std::uint32_t> flatExperts,

@@ -56,7 +56,7 @@ void ExpertStore::State::meetAhead(std::uint32_t index) {
   Slot& slot = slotTable[index];
   --aheadSlots[static_cast<std::size_t>(slot.ahead)];
   slot.ahead = ReadPriority::kDemand;
-  slot.isKept = false;
+  slot.keptRound = 0;
   prefetchedUsed.fetch_add(1, std::memory_order_relaxed);
   countMiss(flatIndex(slot.layer, slot.expert), layout.place(slot.layer, slot.expert));
   if (slot.state != SlotState::kLoading) return;
@@ -96,7 +96,7 @@ void ExpertStore::State::giveUp(std::uint32_t index) {
   if (slot.ahead == ReadPriority::kDemand) return;
   --aheadSlots[static_cast<std::size_t>(slot.ahead)];
   slot.ahead = ReadPriority::kDemand;
-  slot.isKept = false;
+  slot.keptRound = 0;
   prefetchedUnused.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -114,7 +114,7 @@ std::uint32_t ExpertStore::State::takeSlot(ReadPriority priority) {
   auto victim = policy.victim([&](std::size_t index) {
     const Slot& slot = slotTable[index];
     if (!isFree(slot)) return false;
-    return priority == ReadPriority::kDemand ? !slot.isKept : slot.ahead == ReadPriority::kDemand;
+    return priority == ReadPriority::kDemand ? !isKept(slot) : slot.ahead == ReadPriority::kDemand;
   });
   // What is kept for later is given up only to what is needed now.
   if (!victim && priority == ReadPriority::kDemand) {

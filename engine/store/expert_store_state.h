@@ -66,7 +66,7 @@ struct ExpertStore::State {
     std::uint32_t pins = 0;   ///< leases, and batches that have not handed it out
     std::uint32_t readsLeft = 0;
     ReadPriority ahead = ReadPriority::kDemand;  ///< other than kDemand: read ahead and not wanted yet
-    bool isKept = false;                         ///< certain to be wanted: the last to be given up
+    std::uint64_t keptRound = 0;  ///< the round in which it is certain to be wanted: the last to be given up
     int layer = -1;
     int expert = -1;
     ExpertView view;
@@ -96,6 +96,7 @@ struct ExpertStore::State {
   /// itself read ahead is not given up.
   std::uint32_t takeSlot(ReadPriority priority);
   void giveUp(std::uint32_t slot);
+  [[nodiscard]] bool isKept(const Slot& slot) const { return slot.keptRound == round; }
   /// Puts the reads of one expert into `requests`; the slot is LOADING then.
   void startLoading(std::uint32_t slot, int layer, int expert, ReadPriority priority);
   void submitRequests();
@@ -121,6 +122,7 @@ struct ExpertStore::State {
   std::vector<std::atomic<std::uint8_t>> resident;  ///< by flat index
   std::vector<Slot> slotTable;
   std::vector<std::uint32_t> emptySlots;                  ///< highest first, so that low memory is used first
+  std::uint64_t round = 1;                                ///< of startRound()
   std::size_t touchedSlots = 0;                           ///< slots below were used once
   std::array<std::size_t, kReadPriorities> aheadSlots{};  ///< by priority: slots read ahead and not wanted yet
   ClockPolicy policy;
