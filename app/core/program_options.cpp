@@ -201,7 +201,7 @@ Result<ProgramOptions> parseProgramOptions(const QStringList& arguments) {
 QString programHelp() {
   return QStringLiteral(
       "Usage: colibri [MODEL] [options]\n"
-      "Chats with DeepSeek V4 models that are larger than memory. MODEL is the folder with config.json.\n\n"
+      "Chats with DeepSeek V4 and V4.1 models that are larger than memory. MODEL is the folder with config.json.\n\n"
       "  --theme light|dark        start with this theme\n"
       "  --size WxH                size of the window, at least 960x640\n"
       "  --screenshot PAGE FILE    draw a page (chat, models) to a PNG file and exit\n"

@@ -109,6 +109,8 @@ std::vector<std::string> fromEnvironment(const SettingInfo& info, const std::str
   if (info.type == SettingType::kList) return splitWords(value, ";,");
   // OpenMP allows one number a nesting level; the first is the outermost.
   if (name == "OMP_NUM_THREADS") return {value.substr(0, value.find(','))};
+  // Its name asks for one of the two rules.
+  if (name == "V41_INDEX_OWNER") return {value == "0" ? "vendor" : value == "1" ? "owner" : value};
   if (info.type == SettingType::kChoice && value == "0") return {"off"};
   return {value};
 }

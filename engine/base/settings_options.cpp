@@ -32,6 +32,10 @@ EngineOptions Settings::engineOptions(const std::filesystem::path& model) const 
                 : isa == "neon"   ? Isa::kNeon
                                   : Isa::kAuto;
   options.numerics = text(Setting::kNumerics) == "fp32" ? Numerics::kFp32 : Numerics::kVendor;
+  options.indexKeys = text(Setting::kIndexKeys) == "owner" ? IndexKeyRule::kOwner : IndexKeyRule::kVendor;
+  options.engramRows = unsignedOf(integer(Setting::kEngramRows));
+  options.maxImageTokens = intOf(integer(Setting::kMaxImageTokens));
+  options.reuseGenerated = isOn(Setting::kKvPrefix);
   options.prefillChunk = intOf(integer(Setting::kPrefillChunk));
   options.prefillSegment = intOf(integer(Setting::kPrefillSegment));
   options.direct = isOn(Setting::kDirect);

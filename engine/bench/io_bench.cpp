@@ -1,5 +1,6 @@
 #include "bench/io_bench.h"
 
+#include "bench/comparison.h"
 #include "bench/expert_reads.h"
 #include "bench/read_ceiling.h"
 #include "bench/working_set.h"
@@ -7,8 +8,6 @@
 #include "kernels/kernels.h"
 #include "plan/drive_memory.h"
 #include "plan/probe.h"
-
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,35 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSmallReadDepth = 32;
-/// Below this a drive's own cache may answer.
-constexpr std::uint64_t kSmallFiles = std::uint64_t{256} << 20;
 
-struct Effort {
-  int rounds = 8;
-  double seconds = 0.4;
-  std::size_t workingSet = kWorkingSetBytes;
-};
-
-Effort effortOf(bool quick) {
-  if (quick) return {1, 0.01, std::size_t{24} << 20};
-  return {};
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-ReadOptions readOptions(const EngineOptions& options, int queueDepth) {
-  ReadOptions read;
-  read.direct = options.direct;
-  read.queueDepth = queueDepth;
-  read.kind = options.io == IoChoice::kUring     ? IoKind::kUring
-              : options.io == IoChoice::kThreads ? IoKind::kThreads
-                                                 : IoKind::kAuto;
-  return read;
+std::size_t workingSetOf(bool quick) {
+  return quick ? std::size_t{24} << 20 : kWorkingSetBytes;
 }
 
 /// What a run of the model would use on this drive: the user's depth, else the one that measured best.
@@ -81,44 +54,6 @@ Result<int> depthOf(const IoBenchOptions& options, const ExpertFolder& folder, s
   COLIBRI_ASSIGN_OR_RETURN(const DriveFacts facts,
                            measureAndRemember(options.engine.dataFolder, largest, probe, cancellation));
   return std::max(facts.queueDepth, 1);
-}
-
-std::string warningOf(const ExpertFolder& folder) {
-  std::uint64_t bytes = 0;
-  std::uint64_t allocated = 0;
-  for (const fs::path& file : folder.files()) {
-    struct stat info {};
-    if (stat(file.c_str(), &info) != 0) continue;
-    bytes += static_cast<std::uint64_t>(info.st_size);
-    allocated += static_cast<std::uint64_t>(info.st_blocks) * 512;
-  }
-  const std::string path = folder.path.string();
-  if (allocated < bytes / 10 * 9) return path + ": the files have holes, which are read without touching the drive.";
-  if (bytes < kSmallFiles) return path + ": the files are small; the drive's own cache may answer.";
-  return {};
-}
-
-/// A B A B: both sides of one figure, as many rounds as the effort says.
-template <typename Side, typename Other>
-Status compare(const Effort& effort, ReadFigure& figure, const Side& side, const Other& other) {
-  std::vector<double> rates;
-  std::vector<double> ceilings;
-  std::vector<double> ratios;
-  // The first window of each also pays for what is set up once.
-  COLIBRI_RETURN_IF_ERROR(other().status());
-  COLIBRI_RETURN_IF_ERROR(side().status());
-  for (int round = 0; round < effort.rounds; ++round) {
-    COLIBRI_ASSIGN_OR_RETURN(const double ceiling, other());
-    ceilings.push_back(ceiling);
-    COLIBRI_ASSIGN_OR_RETURN(const double rate, side());
-    rates.push_back(rate);
-    ratios.push_back(ceiling > 0 ? rate / ceiling : 0);
-  }
-  figure.rounds = effort.rounds;
-  figure.rate = median(rates);
-  figure.ceiling = median(ceilings);
-  figure.ratio = median(ratios);
-  return Status::ok();
 }
 
 ReadCeilingOptions ceilingOptions(const ExpertFolder& folder, const ReadFigure& figure) {
@@ -249,8 +184,9 @@ private:
 };
 
 Result<InterferenceFigure> compareMatvec(const ExpertFolder& folder, ExpertReads& reads, const Kernels& kernels,
-                                         const Effort& effort, const Cancellation& cancellation) {
-  COLIBRI_ASSIGN_OR_RETURN(const WorkingSet set, WorkingSet::create(effort.workingSet));
+                                         const Effort& effort, std::size_t workingSet,
+                                         const Cancellation& cancellation) {
+  COLIBRI_ASSIGN_OR_RETURN(const WorkingSet set, WorkingSet::create(workingSet));
   Matvec matvec(kernels, set);
   InterferenceFigure figure;
   figure.path = folder.path.string();
@@ -289,21 +225,24 @@ Result<IoBenchReport> benchIo(const IoBenchOptions& options, const Cancellation&
   COLIBRI_ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::build(config, *shards));
   COLIBRI_ASSIGN_OR_RETURN(const Kernels* kernels, kernelsFor(options.engine.isa));
   COLIBRI_ASSIGN_OR_RETURN(const auto folders, expertFolders(*shards, layout, options.engine.mirrors));
-  Effort effort = effortOf(options.quick);
+  const Effort effort = effortOf(options.quick);
+  std::size_t workingSet = workingSetOf(options.quick);
   IoBenchReport report;
-  if (const std::uint64_t usable = availableMemoryBytes(); usable / 2 < effort.workingSet) {
+  if (const std::uint64_t usable = availableMemoryBytes(); usable / 2 < workingSet) {
     constexpr std::size_t kLeast = std::size_t{24} << 20;
-    effort.workingSet = std::max<std::size_t>(usable / 2, kLeast);
+    workingSet = std::max<std::size_t>(usable / 2, kLeast);
     report.notices.push_back("Little memory is free: the weights are so few that a processor cache may hold a part.");
   }
   for (const ExpertFolder& folder : folders) {
-    if (std::string warning = warningOf(folder); !warning.empty()) report.notices.push_back(std::move(warning));
+    if (std::string warning = warningOf(folder.path, folder.files()); !warning.empty())
+      report.notices.push_back(std::move(warning));
     COLIBRI_ASSIGN_OR_RETURN(const int depth, depthOf(options, folder, layout.maxExpertBytes(), cancellation));
-    const ReadOptions read = readOptions(options.engine, depth);
+    const ReadOptions read = benchReadOptions(options.engine, depth);
     COLIBRI_ASSIGN_OR_RETURN(const auto reads, ExpertReads::open(layout, folder, read));
     COLIBRI_ASSIGN_OR_RETURN(ReadFigure experts, compareExperts(folder, *reads, depth, effort, cancellation));
     COLIBRI_ASSIGN_OR_RETURN(ReadFigure small, compareSmallReads(folder, experts, read, effort, cancellation));
-    COLIBRI_ASSIGN_OR_RETURN(InterferenceFigure matvec, compareMatvec(folder, *reads, *kernels, effort, cancellation));
+    COLIBRI_ASSIGN_OR_RETURN(InterferenceFigure matvec,
+                             compareMatvec(folder, *reads, *kernels, effort, workingSet, cancellation));
     report.experts.push_back(std::move(experts));
     report.smallReads.push_back(std::move(small));
     report.interference.push_back(std::move(matvec));

@@ -49,6 +49,8 @@ public:
   Status open(const ReadCeilingOptions& options) {
     m_bytes = options.blockBytes;
     m_depth = options.depth;
+    std::vector<std::uint64_t> sizes;  // in blocks
+    std::uint64_t blocks = 0;
     for (const auto& path : options.files) {
       int flags = O_RDONLY | O_CLOEXEC;
 #if defined(O_DIRECT)
@@ -59,11 +61,20 @@ public:
       m_descriptors.push_back(descriptor);
       struct stat info {};
       if (fstat(descriptor, &info) != 0) return readFailed(errno);
-      const auto size = static_cast<std::uint64_t>(info.st_size);
-      for (std::uint64_t at = 0; at + m_bytes <= size; at += m_bytes) m_order.push_back({descriptor, at});
+      sizes.push_back(static_cast<std::uint64_t>(info.st_size) / m_bytes);
+      blocks += sizes.back();
+    }
+    std::mt19937_64 random(1);
+    // A list of all blocks of a large model would take hundreds of megabytes.
+    const std::uint64_t stride = std::max<std::uint64_t>(1, blocks / std::max<std::size_t>(options.mostBlocks, 1));
+    for (std::size_t file = 0; file < sizes.size(); ++file) {
+      for (std::uint64_t first = 0; first < sizes[file]; first += stride) {
+        const std::uint64_t within = random() % std::min(stride, sizes[file] - first);
+        m_order.push_back({m_descriptors[file], (first + within) * m_bytes});
+      }
     }
     if (m_order.empty()) return Status(Code::kIo, "small_files", "The files are too small to measure with.");
-    std::shuffle(m_order.begin(), m_order.end(), std::mt19937_64(1));
+    std::shuffle(m_order.begin(), m_order.end(), random);
     COLIBRI_ASSIGN_OR_RETURN(m_memory, Buffer::allocateUntouched(m_bytes * static_cast<std::uint64_t>(m_depth),
                                                                  MemoryTag::kScratch, nullptr));
     for (std::size_t at = 0; at < m_memory.size(); at += kReadAlignment) m_memory.data()[at] = std::byte{1};

@@ -17,10 +17,12 @@ struct ReadCeilingOptions {
   std::uint64_t blockBytes = std::uint64_t{2} << 20;  ///< of one read, a multiple of 4096
   int depth = 8;                                      ///< reads in flight, 1 to 256
   bool direct = true;
-  bool uring = true;  ///< false: threads that call pread
+  std::size_t mostBlocks = std::size_t{1} << 22;  ///< of more, this many evenly spread ones are read
+  bool uring = true;                              ///< false: threads that call pread
 };
 
-/// Random whole blocks of all files, each once before any twice, into huge pages touched before. One thread calls.
+/// Whole blocks of all files in random order, each once before any twice, into huge pages touched before. One thread
+/// calls.
 class ReadCeiling {
 public:
   /// kIo when a file cannot be opened so or none holds a block; kUnavailable without io_uring; kMemory.

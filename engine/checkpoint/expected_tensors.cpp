@@ -1,5 +1,6 @@
 #include "checkpoint/expected_tensors.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -12,8 +13,9 @@ enum class Form {
   kBf16,
   kF32,
   kI64,
-  kFp8,  // e4m3 [o, i] and one e8m0 scale per 128 x 128
-  kFp4,  // two e2m1 a byte [o, i/2] and one e8m0 scale per row and 32 inputs
+  kFp8,      // e4m3 [o, i] and one e8m0 scale per block (ModelConfig::weightBlock squared)
+  kFp8Rows,  // e4m3 [o, i] and one e8m0 scale per row and 32 columns
+  kFp4,      // two e2m1 a byte [o, i/2] and one e8m0 scale per row and 32 inputs
 };
 
 // Sizes by name. Symbols in brackets as in ModelConfig.
@@ -36,7 +38,7 @@ enum class Dim {
   kMix,            // (2 + m) m
   kStreamsHidden,  // m D
   kRatio,          // r
-  kCompressed,     // c dh, c = 2 where r = 4 (overlapping groups)
+  kCompressed,     // c dh, c = 2 where groups overlap (V4, r = 4)
   kIndexQuery,     // HI dI
   kIndexHeads,     // [HI]
   kIndexDim,       // [dI]
@@ -44,18 +46,40 @@ enum class Dim {
   kTargets,        // D for each main layer that the drafter reads
   kMarkov,         // rank of the Markov head
   kHiddenMarkov,   // D + rank
+  kTableRows,      // of the layer's n-gram table
+  kTableDim,       // values a table row
+  kTableInputs,    // values of all rows that a token reads
+  kTableOutputs,   // (m + 1) D: a key for each stream, and the value
+  kTower,          // width of the image tower
+  kTowerThrice,
+  kTowerInner,
+  kTowerInnerPair,
+  kPatch,      // values of a patch, 3 p p
+  kTowerCell,  // values of the patches that become one row
 };
 
 enum class Where {
   kGlobal,
-  kBlock,        // every layer and draft stage
-  kHashRouter,   // layers below num_hash_layers
-  kScoreRouter,  // all other layers and draft stages
-  kCompressor,   // r != 0
-  kIndexer,      // r = 4
+  kHeadMix,          // where the streams are combined by a hyper-connection of the head's own
+  kImageMarks,       // V4.1
+  kBlock,            // every layer and draft stage
+  kHashRouter,       // layers below num_hash_layers
+  kScoreRouter,      // all other layers and draft stages
+  kImageRouter,      // V4.1: the same
+  kCompressor,       // layers that make compressed entries
+  kPooled,           // of these, where an entry is pooled from several tokens
+  kPositionBias,     // of these, where places in the group have a bias
+  kChooser,          // layers that choose entries
+  kIndexCompressor,  // V4: of these, index keys made by a compressor of their own
+  kIndexFromEntry,   // V4.1: layers that make entries, index keys made from those
+  kEngram,
   kMtp,
   kDsparkFirst,
   kDsparkLast,
+  kMarkovV4,  // the same tensors under two names
+  kMarkovV41,
+  kVision,
+  kVisionBlock,
 };
 
 struct Row {
@@ -70,9 +94,12 @@ constexpr std::array kTable = {
     Row{Where::kGlobal, "embed.weight", Form::kBf16, Dim::kVocab, Dim::kHidden},
     Row{Where::kGlobal, "head.weight", Form::kBf16, Dim::kVocab, Dim::kHidden},
     Row{Where::kGlobal, "norm.weight", Form::kBf16, Dim::kHidden},
-    Row{Where::kGlobal, "hc_head_fn", Form::kF32, Dim::kStreams, Dim::kStreamsHidden},
-    Row{Where::kGlobal, "hc_head_base", Form::kF32, Dim::kStreams},
-    Row{Where::kGlobal, "hc_head_scale", Form::kF32, Dim::kOne},
+    Row{Where::kHeadMix, "hc_head_fn", Form::kF32, Dim::kStreams, Dim::kStreamsHidden},
+    Row{Where::kHeadMix, "hc_head_base", Form::kF32, Dim::kStreams},
+    Row{Where::kHeadMix, "hc_head_scale", Form::kF32, Dim::kOne},
+    Row{Where::kImageMarks, "image_start", Form::kBf16, Dim::kHidden},
+    Row{Where::kImageMarks, "image_end", Form::kBf16, Dim::kHidden},
+    Row{Where::kImageMarks, "image_newline", Form::kBf16, Dim::kHidden},
 
     Row{Where::kBlock, "attn_norm.weight", Form::kBf16, Dim::kHidden},
     Row{Where::kBlock, "ffn_norm.weight", Form::kBf16, Dim::kHidden},
@@ -96,18 +123,26 @@ constexpr std::array kTable = {
     Row{Where::kBlock, "ffn.shared_experts.w3", Form::kFp8, Dim::kInner, Dim::kHidden},
     Row{Where::kHashRouter, "ffn.gate.tid2eid", Form::kI64, Dim::kVocab, Dim::kTopK},
     Row{Where::kScoreRouter, "ffn.gate.bias", Form::kF32, Dim::kExperts},
+    Row{Where::kImageRouter, "ffn.gate.bias_vl", Form::kF32, Dim::kExperts},
 
     Row{Where::kCompressor, "attn.compressor.wkv.weight", Form::kBf16, Dim::kCompressed, Dim::kHidden},
-    Row{Where::kCompressor, "attn.compressor.wgate.weight", Form::kBf16, Dim::kCompressed, Dim::kHidden},
-    Row{Where::kCompressor, "attn.compressor.ape", Form::kF32, Dim::kRatio, Dim::kCompressed},
+    Row{Where::kPooled, "attn.compressor.wgate.weight", Form::kBf16, Dim::kCompressed, Dim::kHidden},
+    Row{Where::kPositionBias, "attn.compressor.ape", Form::kF32, Dim::kRatio, Dim::kCompressed},
     Row{Where::kCompressor, "attn.compressor.norm.weight", Form::kBf16, Dim::kHeadDim},
 
-    Row{Where::kIndexer, "attn.indexer.wq_b", Form::kFp8, Dim::kIndexQuery, Dim::kQueryRank},
-    Row{Where::kIndexer, "attn.indexer.weights_proj.weight", Form::kBf16, Dim::kIndexHeads, Dim::kHidden},
-    Row{Where::kIndexer, "attn.indexer.compressor.wkv.weight", Form::kBf16, Dim::kIndexPair, Dim::kHidden},
-    Row{Where::kIndexer, "attn.indexer.compressor.wgate.weight", Form::kBf16, Dim::kIndexPair, Dim::kHidden},
-    Row{Where::kIndexer, "attn.indexer.compressor.ape", Form::kF32, Dim::kRatio, Dim::kIndexPair},
-    Row{Where::kIndexer, "attn.indexer.compressor.norm.weight", Form::kBf16, Dim::kIndexDim},
+    Row{Where::kChooser, "attn.indexer.wq_b", Form::kFp8, Dim::kIndexQuery, Dim::kQueryRank},
+    Row{Where::kChooser, "attn.indexer.weights_proj.weight", Form::kBf16, Dim::kIndexHeads, Dim::kHidden},
+    Row{Where::kIndexCompressor, "attn.indexer.compressor.wkv.weight", Form::kBf16, Dim::kIndexPair, Dim::kHidden},
+    Row{Where::kIndexCompressor, "attn.indexer.compressor.wgate.weight", Form::kBf16, Dim::kIndexPair, Dim::kHidden},
+    Row{Where::kIndexCompressor, "attn.indexer.compressor.ape", Form::kF32, Dim::kRatio, Dim::kIndexPair},
+    Row{Where::kIndexCompressor, "attn.indexer.compressor.norm.weight", Form::kBf16, Dim::kIndexDim},
+    Row{Where::kIndexFromEntry, "attn.indexer.wk.weight", Form::kBf16, Dim::kIndexDim, Dim::kHeadDim},
+    Row{Where::kIndexFromEntry, "attn.indexer.k_norm.weight", Form::kBf16, Dim::kIndexDim},
+
+    Row{Where::kEngram, "engram.embed", Form::kFp8Rows, Dim::kTableRows, Dim::kTableDim},
+    Row{Where::kEngram, "engram.wkv", Form::kFp8, Dim::kTableOutputs, Dim::kTableInputs},
+    Row{Where::kEngram, "engram.q_weight", Form::kBf16, Dim::kStreams, Dim::kHidden},
+    Row{Where::kEngram, "engram.k_weight", Form::kBf16, Dim::kStreams, Dim::kHidden},
 
     Row{Where::kMtp, "e_proj", Form::kFp8, Dim::kHidden, Dim::kHidden},
     Row{Where::kMtp, "h_proj", Form::kFp8, Dim::kHidden, Dim::kHidden},
@@ -121,12 +156,27 @@ constexpr std::array kTable = {
     Row{Where::kDsparkFirst, "main_proj", Form::kFp8, Dim::kHidden, Dim::kTargets},
     Row{Where::kDsparkFirst, "main_norm.weight", Form::kBf16, Dim::kHidden},
     Row{Where::kDsparkLast, "norm.weight", Form::kBf16, Dim::kHidden},
-    Row{Where::kDsparkLast, "hc_head_fn", Form::kF32, Dim::kStreams, Dim::kStreamsHidden},
-    Row{Where::kDsparkLast, "hc_head_base", Form::kF32, Dim::kStreams},
-    Row{Where::kDsparkLast, "hc_head_scale", Form::kF32, Dim::kOne},
-    Row{Where::kDsparkLast, "markov_head.markov_w1.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
-    Row{Where::kDsparkLast, "markov_head.markov_w2.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
     Row{Where::kDsparkLast, "confidence_head.proj.weight", Form::kBf16, Dim::kOne, Dim::kHiddenMarkov},
+    Row{Where::kMarkovV4, "markov_head.markov_w1.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
+    Row{Where::kMarkovV4, "markov_head.markov_w2.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
+    Row{Where::kMarkovV41, "markov_head.embed.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
+    Row{Where::kMarkovV41, "markov_head.head.weight", Form::kBf16, Dim::kVocab, Dim::kMarkov},
+
+    Row{Where::kVision, "vision.patch_embed.proj.weight", Form::kBf16, Dim::kTower, Dim::kPatch},
+    Row{Where::kVision, "vision.patch_embed.proj.bias", Form::kBf16, Dim::kTower},
+    Row{Where::kVision, "vision.norm.weight", Form::kBf16, Dim::kTower},
+    Row{Where::kVision, "aligner.w1.weight", Form::kBf16, Dim::kHidden, Dim::kTowerCell},
+    Row{Where::kVision, "aligner.w1.bias", Form::kBf16, Dim::kHidden},
+    Row{Where::kVision, "aligner.w2.weight", Form::kBf16, Dim::kHidden, Dim::kHidden},
+    Row{Where::kVision, "aligner.w2.bias", Form::kBf16, Dim::kHidden},
+    Row{Where::kVisionBlock, "norm1.weight", Form::kBf16, Dim::kTower},
+    Row{Where::kVisionBlock, "norm2.weight", Form::kBf16, Dim::kTower},
+    Row{Where::kVisionBlock, "attn.wqkv.weight", Form::kBf16, Dim::kTowerThrice, Dim::kTower},
+    Row{Where::kVisionBlock, "attn.wqkv.bias", Form::kBf16, Dim::kTowerThrice},
+    Row{Where::kVisionBlock, "attn.wo.weight", Form::kBf16, Dim::kTower, Dim::kTower},
+    Row{Where::kVisionBlock, "attn.wo.bias", Form::kBf16, Dim::kTower},
+    Row{Where::kVisionBlock, "mlp.w1.weight", Form::kBf16, Dim::kTowerInnerPair, Dim::kTower},
+    Row{Where::kVisionBlock, "mlp.w2.weight", Form::kBf16, Dim::kTower, Dim::kTowerInner},
 };
 
 struct Matrix {
@@ -148,6 +198,8 @@ struct Sizes {
   const DraftVariant& draft;
   int ratio = 0;
   int experts = 0;
+  bool overlap = false;        // an entry also pools the group before it
+  std::int64_t tableRows = 0;  // of the layer's n-gram table
 
   [[nodiscard]] std::uint64_t of(Dim dim) const {
     const ModelConfig& c = config;
@@ -190,7 +242,7 @@ struct Sizes {
       case Dim::kRatio:
         return product(ratio, 1);
       case Dim::kCompressed:
-        return product(ratio == 4 ? 2 : 1, c.headDim);
+        return product(overlap ? 2 : 1, c.headDim);
       case Dim::kIndexQuery:
         return product(c.indexHeads, c.indexHeadDim);
       case Dim::kIndexHeads:
@@ -205,6 +257,26 @@ struct Sizes {
         return product(draft.markovRank, 1);
       case Dim::kHiddenMarkov:
         return product(c.hiddenSize + draft.markovRank, 1);
+      case Dim::kTableRows:
+        return product(tableRows, 1);
+      case Dim::kTableDim:
+        return product(c.engram.headDim, 1);
+      case Dim::kTableInputs:
+        return product(c.engram.columns(), c.engram.headDim);
+      case Dim::kTableOutputs:
+        return product(c.hcMult + 1, c.hiddenSize);
+      case Dim::kTower:
+        return product(c.vision.width, 1);
+      case Dim::kTowerThrice:
+        return product(3, c.vision.width);
+      case Dim::kTowerInner:
+        return product(c.vision.inner, 1);
+      case Dim::kTowerInnerPair:
+        return product(2, c.vision.inner);
+      case Dim::kPatch:
+        return 3 * product(c.vision.patch, c.vision.patch);
+      case Dim::kTowerCell:
+        return product(c.vision.downsample, c.vision.downsample) * static_cast<std::uint64_t>(c.vision.width);
     }
     return 0;
   }
@@ -226,13 +298,52 @@ public:
     }
   }
 
-  void block(const std::string& prefix, int ratio, int experts, bool hashed) {
-    m_sizes.ratio = ratio;
+  void layer(int index, int experts) {
+    const ModelConfig& c = m_sizes.config;
+    const bool v4 = c.family == ModelFamily::kDeepSeekV4;
+    const auto contains = [&](const std::vector<int>& list) {
+      return std::find(list.begin(), list.end(), index) != list.end();
+    };
+    const std::string prefix = "layers." + std::to_string(index) + ".";
+    m_sizes.ratio = c.compressRatios[static_cast<std::size_t>(index)];
+    m_sizes.overlap = v4 && m_sizes.ratio == 4;
+    const bool source = v4 ? m_sizes.ratio != 0 : contains(c.kvSourceLayers);
+    block(prefix, experts, index < c.hashLayers);
+    if (source) {
+      rows(Where::kCompressor, prefix);
+      if (m_sizes.ratio > 1) rows(Where::kPooled, prefix);
+      rows(v4 ? Where::kPositionBias : Where::kIndexFromEntry, prefix);
+    }
+    if (v4 ? m_sizes.overlap : contains(c.indexSourceLayers)) rows(Where::kChooser, prefix);
+    if (m_sizes.overlap) rows(Where::kIndexCompressor, prefix);
+    for (std::size_t table = 0; table < c.engram.layers.size(); ++table) {
+      if (c.engram.layers[table] != index) continue;
+      m_sizes.tableRows = c.engram.rows[table];
+      rows(Where::kEngram, prefix);
+    }
+  }
+
+  void stage(std::size_t index, const DraftVariant& draft) {
+    const std::string prefix = "mtp." + std::to_string(index) + ".";
+    const bool v4 = m_sizes.config.family == ModelFamily::kDeepSeekV4;
+    const bool dspark = draft.kind == DraftKind::kDspark;
+    m_sizes.ratio = 0;
+    m_sizes.overlap = false;
+    block(prefix, draft.experts[index], false);
+    if (draft.kind == DraftKind::kMtp) rows(Where::kMtp, prefix);
+    if (dspark && index == 0) rows(Where::kDsparkFirst, prefix);
+    if (!dspark || index + 1 != draft.experts.size()) return;
+    rows(Where::kDsparkLast, prefix);
+    rows(v4 ? Where::kMarkovV4 : Where::kMarkovV41, prefix);
+    if (v4) rows(Where::kHeadMix, prefix);
+  }
+
+private:
+  void block(const std::string& prefix, int experts, bool hashed) {
     m_sizes.experts = experts;
     rows(Where::kBlock, prefix);
     rows(hashed ? Where::kHashRouter : Where::kScoreRouter, prefix);
-    if (ratio != 0) rows(Where::kCompressor, prefix);
-    if (ratio == 4) rows(Where::kIndexer, prefix);
+    if (m_sizes.config.family == ModelFamily::kDeepSeekV41) rows(Where::kImageRouter, prefix);
     for (int expert = 0; expert < experts; ++expert) {
       const std::string stem = prefix + "ffn.experts." + std::to_string(expert) + ".";
       for (const Matrix& matrix : kExpertMatrices) {
@@ -241,11 +352,14 @@ public:
     }
   }
 
-private:
   void one(const std::string& name, Form form, std::uint64_t rowCount, std::uint64_t columns) const {
     if (form == Form::kFp8) {
+      const auto side = static_cast<std::uint64_t>(m_sizes.config.weightBlock);
       m_use({name + ".weight", Dtype::kF8E4M3, {rowCount, columns}});
-      m_use({name + ".scale", Dtype::kF8E8M0, {ceilDivide(rowCount, 128), ceilDivide(columns, 128)}});
+      m_use({name + ".scale", Dtype::kF8E8M0, {ceilDivide(rowCount, side), ceilDivide(columns, side)}});
+    } else if (form == Form::kFp8Rows) {
+      m_use({name + ".weight", Dtype::kF8E4M3, {rowCount, columns}});
+      m_use({name + ".scale", Dtype::kF8E8M0, {rowCount, columns / 32}});
     } else if (form == Form::kFp4) {
       m_use({name + ".weight", Dtype::kI8, {rowCount, columns / 2}});
       m_use({name + ".scale", Dtype::kF8E8M0, {rowCount, columns / 32}});
@@ -266,18 +380,14 @@ void forEachExpected(const ModelConfig& config, const std::vector<int>& counts, 
                      const std::function<void(const ExpectedTensor&)>& use) {
   Lister lister(config, draft, use);
   lister.rows(Where::kGlobal, "");
-  for (int layer = 0; layer < config.layers; ++layer) {
-    const auto i = static_cast<std::size_t>(layer);
-    lister.block("layers." + std::to_string(layer) + ".", config.compressRatios[i], counts[i],
-                 layer < config.hashLayers);
-  }
-  for (std::size_t stage = 0; stage < draft.experts.size(); ++stage) {
-    const std::string prefix = "mtp." + std::to_string(stage) + ".";
-    lister.block(prefix, 0, draft.experts[stage], false);
-    if (draft.kind == DraftKind::kMtp) lister.rows(Where::kMtp, prefix);
-    if (draft.kind == DraftKind::kDspark && stage == 0) lister.rows(Where::kDsparkFirst, prefix);
-    if (draft.kind == DraftKind::kDspark && stage + 1 == draft.experts.size()) lister.rows(Where::kDsparkLast, prefix);
-  }
+  if (config.family == ModelFamily::kDeepSeekV4) lister.rows(Where::kHeadMix, "");
+  if (config.vision.present()) lister.rows(Where::kImageMarks, "");
+  for (int layer = 0; layer < config.layers; ++layer) lister.layer(layer, counts[static_cast<std::size_t>(layer)]);
+  for (std::size_t stage = 0; stage < draft.experts.size(); ++stage) lister.stage(stage, draft);
+  if (!config.vision.present()) return;
+  lister.rows(Where::kVision, "");
+  for (int block = 0; block < config.vision.layers; ++block)
+    lister.rows(Where::kVisionBlock, "vision.blocks." + std::to_string(block) + ".");
 }
 
 std::string expertTensorName(int layer, int expert, ExpertPart part) {

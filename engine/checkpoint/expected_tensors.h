@@ -1,5 +1,5 @@
 #pragma once
-// Which tensors a DeepSeek V4 checkpoint has: names, types, shapes and what each is for. The table is in
+// Which tensors a DeepSeek V4 or V4.1 checkpoint has: names, types, shapes and what each is for. The table is in
 // expected_tensors.cpp.
 
 #include "checkpoint/expert_layout.h"
@@ -23,6 +23,9 @@ enum class TensorRole { kRoutedExpert, kDense, kEmbedding, kHead, kDraft, kEngra
 /// Whether one decoded token reads only a row of it (embedding and hash-routing tables).
 [[nodiscard]] bool isLookupTable(std::string_view name);
 
+/// Whether it is an n-gram table or its scales, which stay on disk and are read row by row.
+[[nodiscard]] bool isEngramTable(std::string_view name);
+
 enum class DraftKind { kNone, kMtp, kDspark };
 
 /// The drafter that is stored. `experts[stage]` are the rows of each stage's router.
@@ -33,7 +36,8 @@ struct DraftVariant {
   int targetLayers = 0;  ///< dspark: main layers that the first stage reads
 };
 
-/// By tensors, not by config (the released configs state one stage where three are stored). `tensors` sorted by name.
+/// V4: by tensors, not by config (the released configs state one stage where three are stored). V4.1: the config's
+/// stages, whatever is stored. `tensors` sorted by name.
 [[nodiscard]] DraftVariant detectDraft(const ModelConfig& config, const std::vector<TensorInfo>& tensors);
 
 /// Routed experts of each main layer: the rows of its gate.weight where those are plausible, else the config's number
@@ -46,7 +50,7 @@ struct ExpectedTensor {
   std::vector<std::uint64_t> shape;
 };
 
-/// Calls `use` with every tensor of the checkpoint, in the order: global, layers, draft stages. V4 only.
+/// Calls `use` with every tensor of the checkpoint, in the order: global, layers, draft stages, image tower.
 void forEachExpected(const ModelConfig& config, const std::vector<int>& counts, const DraftVariant& draft,
                      const std::function<void(const ExpectedTensor&)>& use);
 

@@ -41,7 +41,6 @@ std::uint64_t ExpertPlace::bytes() const {
 }
 
 Result<ExpertLayout> ExpertLayout::build(const ModelConfig& config, const ShardSet& shards) {
-  COLIBRI_RETURN_IF_ERROR(config.supported());
   const std::vector<int> counts = expertCounts(config, shards.tensors());
   ExpertLayout layout;
   layout.m_places.resize(static_cast<std::size_t>(config.layers));

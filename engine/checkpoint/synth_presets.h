@@ -7,6 +7,7 @@
 #include <colibri/checkpoint.h>
 
 #include <string>
+#include <string_view>
 
 namespace colibri {
 
@@ -23,5 +24,9 @@ Result<SynthPlan> planSynth(const SynthOptions& options);
 [[nodiscard]] OrderedJson synthConfigJson(const SynthPlan& plan);
 /// A byte-level tokenizer.json of exactly `vocabSize` tokens: specials, bytes, the chat format's tokens, placeholders.
 [[nodiscard]] OrderedJson synthTokenizerJson(int vocabSize);
+inline constexpr std::string_view kSynthSystemToken = "<｜System｜>";
+inline constexpr std::string_view kSynthImageToken = "<｜deepseek_image｜>";
+/// Id of a chat token in it; 0 for any other text.
+[[nodiscard]] int synthTokenId(std::string_view chatToken, int vocabSize);
 
 }  // namespace colibri

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "checkpoint/synth_presets.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -9,9 +10,9 @@ namespace colibri {
 namespace {
 
 // Tokens that the chat format writes; a synthetic model has no use for the release's other placeholders.
-constexpr std::array<std::string_view, 9> kChatTokens = {"<｜User｜>",      "<｜Assistant｜>", "<think>",
-                                                         "</think>",        "｜DSML｜",        "<｜latest_reminder｜>",
-                                                         "<｜begin▁sys｜>", "<｜end▁sys｜>",   "<｜System｜>"};
+constexpr std::array<std::string_view, 10> kChatTokens = {
+    "<｜User｜>",      "<｜Assistant｜>", "<think>",         "</think>",      "｜DSML｜", "<｜latest_reminder｜>",
+    "<｜begin▁sys｜>", "<｜end▁sys｜>",   kSynthSystemToken, kSynthImageToken};
 
 constexpr std::array<std::string_view, 3> kSpecials = {"<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>",
                                                        "<｜▁pad▁｜>"};
@@ -45,7 +46,28 @@ std::array<std::string, 256> byteAlphabet() {
   return letters;
 }
 
+// A reader looks for each added token in every text, so a large vocabulary is filled with words that no merge makes.
+int fillerWords(int vocabSize) {
+  constexpr int kMostPlaceholders = 4000;
+  return std::max(0, vocabSize - kMostPlaceholders - static_cast<int>(kSpecials.size() + 256 + kChatTokens.size()));
+}
+
+// Five letters, another word for each number below 26^5.
+std::string fillerWord(int number) {
+  std::string word(5, 'a');
+  for (auto letter = word.rbegin(); letter != word.rend(); ++letter, number /= 26)
+    *letter = static_cast<char>('a' + number % 26);
+  return word;
+}
+
 }  // namespace
+
+int synthTokenId(std::string_view chatToken, int vocabSize) {
+  const auto* const at = std::find(kChatTokens.begin(), kChatTokens.end(), chatToken);
+  return at == kChatTokens.end() ? 0
+                                 : static_cast<int>(kSpecials.size() + 256) + fillerWords(vocabSize) +
+                                       static_cast<int>(at - kChatTokens.begin());
+}
 
 OrderedJson synthTokenizerJson(int vocabSize) {
   OrderedJson vocab = OrderedJson::object();
@@ -65,6 +87,9 @@ OrderedJson synthTokenizerJson(int vocabSize) {
     add(special, true);
   }
   for (const std::string& letter : byteAlphabet()) vocab[letter] = next++;
+  // At the end of the list: looking each word up among the others first takes minutes.
+  auto& words = vocab.get_ref<OrderedJson::object_t&>();
+  for (int i = 0; i < fillerWords(vocabSize); ++i) words.emplace_back(fillerWord(i), next++);
   for (const std::string_view token : kChatTokens) add(token, false);
   const int fillers = vocabSize - next;
   for (int i = 0; i < fillers; ++i) add("<｜place▁holder▁no▁" + std::to_string(i) + "｜>", true);

@@ -46,8 +46,10 @@ struct Spread {
 
 // First match counts.
 constexpr Spread kSpreads[] = {
-    {"norm.weight", 1, 0.1}, {"_scale", 0.4, 0.05},  {"_base", 0, 0.5},      {".ape", 0, 0.5},
-    {"attn_sink", 0, 1},     {"gate.bias", 0, 0.02}, {"embed.weight", 0, 1}, {"markov_w1.weight", 0, 1},
+    {"norm.weight", 1, 0.1}, {"norm1.weight", 1, 0.1}, {"norm2.weight", 1, 0.1}, {"q_weight", 1, 0.1},
+    {"k_weight", 1, 0.1},    {"_scale", 0.4, 0.05},    {"_base", 0, 0.5},        {".ape", 0, 0.5},
+    {"attn_sink", 0, 1},     {".bias", 0, 0.02},       {".bias_vl", 0, 0.02},    {"embed.weight", 0, 1},
+    {"image_start", 0, 1},   {"image_end", 0, 1},      {"image_newline", 0, 1},  {"markov_w1.weight", 0, 1},
 };
 
 }  // namespace
@@ -84,8 +86,9 @@ void SynthValues::begin(const ExpectedTensor& tensor, std::uint64_t inputs, int 
   const bool expert = tensor.name.find(".ffn.experts.") != std::string::npos;
   const bool halves =
       tensor.name.ends_with("e_proj.scale") || tensor.name.ends_with("h_proj.scale");  // their outputs are added
-  const double size =
-      (halves ? 0.7 : 1) / std::sqrt(static_cast<double>(inputs)) / ((expert ? kE2m1Rms : kE4m3Deviation) * kScaleRms);
+  // Rows of a table are used as they are, so they need no gain of 1 but values near 1.
+  const double sum = tensor.name.ends_with("engram.embed.scale") ? 1 : static_cast<double>(inputs);
+  const double size = (halves ? 0.7 : 1) / std::sqrt(sum) / ((expert ? kE2m1Rms : kE4m3Deviation) * kScaleRms);
   const int exponent = 127 + static_cast<int>(std::lround(std::log2(size)));
   m_scale.resize(256);
   constexpr int kSteps[4] = {-1, 0, 0, 1};

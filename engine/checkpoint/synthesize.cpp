@@ -11,7 +11,9 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,17 +38,52 @@ int typeOrder(Dtype dtype) {
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), dtype) - kOrder.begin());
 }
 
-// Embedding, one shard a layer, norm and head, one shard a draft stage: as released.
-std::size_t shardOf(const std::string& name, int layers) {
-  const auto number = [&](std::size_t at) { return static_cast<std::size_t>(std::stoi(name.substr(at))); };
-  if (name == "embed.weight") return 0;
-  if (name.starts_with("layers.")) return 1 + number(7);
-  if (name.starts_with("mtp.")) return static_cast<std::size_t>(layers) + 2 + number(4);
-  return static_cast<std::size_t>(layers) + 1;
+// As released: image tower, embedding, one shard a layer, norm and head, one shard a draft stage, one an n-gram table.
+class ShardOrder {
+public:
+  explicit ShardOrder(const SynthPlan& plan)
+      : m_engram(plan.config.engram.layers),
+        m_vision(plan.config.vision.present() ? 1 : 0),
+        m_layers(static_cast<std::size_t>(plan.config.layers)),
+        m_stages(plan.draft.experts.size()) {}
+
+  [[nodiscard]] std::size_t count() const { return m_vision + m_layers + 2 + m_stages + m_engram.size(); }
+  [[nodiscard]] std::size_t of(const std::string& name) const {
+    const auto number = [&](std::size_t at) { return static_cast<std::size_t>(std::stoi(name.substr(at))); };
+    switch (tensorRole(name)) {
+      case TensorRole::kVision:
+        return name.starts_with("image_") ? m_vision : 0;
+      case TensorRole::kEmbedding:
+        return m_vision;
+      case TensorRole::kDraft:
+        return m_vision + m_layers + 2 + number(4);
+      case TensorRole::kEngram: {
+        const auto table = std::find(m_engram.begin(), m_engram.end(), static_cast<int>(number(7))) - m_engram.begin();
+        return m_vision + m_layers + 2 + m_stages + static_cast<std::size_t>(table);
+      }
+      default:
+        return m_vision + (name.starts_with("layers.") ? 1 + number(7) : m_layers + 1);
+    }
+  }
+
+private:
+  std::vector<int> m_engram;
+  std::size_t m_vision;
+  std::size_t m_layers;
+  std::size_t m_stages;
+};
+
+// A table comes first in its shard, then types in their order, then names.
+auto placeInShard(const ExpectedTensor& tensor) {
+  const int table = tensor.name.ends_with("engram.embed.weight")  ? 0
+                    : tensor.name.ends_with("engram.embed.scale") ? 1
+                                                                  : 2;
+  return std::tuple(table, typeOrder(tensor.dtype), std::string_view(tensor.name));
 }
 
 std::vector<SynthShard> planShards(const SynthPlan& plan) {
-  const std::size_t count = static_cast<std::size_t>(plan.config.layers) + 2 + plan.draft.experts.size();
+  const ShardOrder order(plan);
+  const std::size_t count = order.count();
   std::vector<SynthShard> shards(count);
   const std::vector<int> experts(static_cast<std::size_t>(plan.config.layers), plan.config.routedExperts);
   std::uint64_t inputs = 0;
@@ -56,7 +93,7 @@ std::vector<SynthShard> planShards(const SynthPlan& plan) {
     // A weight comes right before its scale.
     if (tensor.dtype == Dtype::kF8E8M0) planned.inputs = inputs;
     if (tensor.shape.size() == 2) inputs = tensor.shape[1] * (tensor.dtype == Dtype::kI8 ? 2 : 1);
-    SynthShard& shard = shards[shardOf(tensor.name, plan.config.layers)];
+    SynthShard& shard = shards[order.of(tensor.name)];
     shard.bytes += planned.bytes;
     shard.tensors.push_back(std::move(planned));
   });
@@ -67,9 +104,7 @@ std::vector<SynthShard> planShards(const SynthPlan& plan) {
     };
     shards[i].name = "model-" + digits(i + 1) + "-of-" + digits(count) + ".safetensors";
     std::sort(shards[i].tensors.begin(), shards[i].tensors.end(), [](const SynthTensor& a, const SynthTensor& b) {
-      const int x = typeOrder(a.tensor.dtype);
-      const int y = typeOrder(b.tensor.dtype);
-      return x != y ? x < y : a.tensor.name < b.tensor.name;
+      return placeInShard(a.tensor) < placeInShard(b.tensor);
     });
   }
   return shards;

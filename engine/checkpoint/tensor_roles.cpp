@@ -20,14 +20,15 @@ std::string_view behindNumber(std::string_view name, std::string_view prefix) {
   return name.substr(digits + 1);
 }
 
-// Rows of a router, when they are a plausible number of experts.
-int gateRows(const ModelConfig& config, const std::vector<TensorInfo>& tensors, const std::string& prefix) {
+// Rows of a router, when they are a plausible number of experts, else `otherwise`.
+int gateRows(const ModelConfig& config, const std::vector<TensorInfo>& tensors, const std::string& prefix, int perToken,
+             int otherwise) {
   const TensorInfo* gate = findTensor(tensors, prefix + "ffn.gate.weight");
-  if (gate == nullptr || gate->shape.size() != 2) return config.routedExperts;
+  if (gate == nullptr || gate->shape.size() != 2) return otherwise;
   const std::uint64_t rows = gate->shape[0];
-  const bool plausible = rows >= static_cast<std::uint64_t>(config.expertsPerToken) && rows <= kMaxExperts &&
+  const bool plausible = rows >= static_cast<std::uint64_t>(perToken) && rows <= kMaxExperts &&
                          gate->shape[1] == static_cast<std::uint64_t>(config.hiddenSize);
-  return plausible ? static_cast<int>(rows) : config.routedExperts;
+  return plausible ? static_cast<int>(rows) : otherwise;
 }
 
 std::string shapeText(const std::vector<std::uint64_t>& shape) {
@@ -54,8 +55,24 @@ bool isLookupTable(std::string_view name) {
   return name == "embed.weight" || name.ends_with(".ffn.gate.tid2eid");
 }
 
+bool isEngramTable(std::string_view name) {
+  return tensorRole(name) == TensorRole::kEngram &&
+         (name.ends_with(".engram.embed.weight") || name.ends_with(".engram.embed.scale"));
+}
+
 DraftVariant detectDraft(const ModelConfig& config, const std::vector<TensorInfo>& tensors) {
   DraftVariant draft;
+  if (config.family == ModelFamily::kDeepSeekV41) {
+    if (config.dsparkStages == 0) return draft;
+    draft.kind = DraftKind::kDspark;
+    draft.targetLayers = static_cast<int>(config.dsparkTargetLayers.size());
+    draft.markovRank = config.dsparkMarkovRank;
+    for (int stage = 0; stage < config.dsparkStages; ++stage) {
+      draft.experts.push_back(gateRows(config, tensors, "mtp." + std::to_string(stage) + ".",
+                                       config.dsparkExpertsPerToken, config.dsparkExperts));
+    }
+    return draft;
+  }
   int stages = 0;
   const auto stagePresent = [&](int stage) {
     const std::string prefix = "mtp." + std::to_string(stage) + ".";
@@ -73,7 +90,8 @@ DraftVariant detectDraft(const ModelConfig& config, const std::vector<TensorInfo
   const bool dspark = main || (!embedding && (stages > 1 || config.dsparkBlock > 0));
   draft.kind = dspark ? DraftKind::kDspark : DraftKind::kMtp;
   for (int stage = 0; stage < stages; ++stage) {
-    draft.experts.push_back(gateRows(config, tensors, "mtp." + std::to_string(stage) + "."));
+    draft.experts.push_back(
+        gateRows(config, tensors, "mtp." + std::to_string(stage) + ".", config.expertsPerToken, config.routedExperts));
   }
   if (!dspark) return draft;
   draft.targetLayers = config.dsparkTargetLayers.empty() ? 3 : static_cast<int>(config.dsparkTargetLayers.size());
@@ -92,7 +110,8 @@ std::vector<int> expertCounts(const ModelConfig& config, const std::vector<Tenso
   std::vector<int> counts;
   std::int64_t sum = 0;
   for (int layer = 0; layer < config.layers; ++layer) {
-    counts.push_back(gateRows(config, tensors, "layers." + std::to_string(layer) + "."));
+    counts.push_back(gateRows(config, tensors, "layers." + std::to_string(layer) + ".", config.expertsPerToken,
+                              config.routedExperts));
     sum += counts.back();
   }
   if (sum > kMaxExpertsInAll) counts.assign(static_cast<std::size_t>(config.layers), config.routedExperts);

@@ -45,7 +45,7 @@ public:
       m_reporter.report(makeFinding("missing_shard", {}, {}, "There is no .safetensors file in the folder.",
                                     "Choose the folder that holds the whole checkpoint."));
     }
-    if (m_config && m_config->supported().isOk()) {
+    if (m_config) {
       m_counts = expertCounts(*m_config, m_scan.tensors);
       compareWithConfig();
     }
@@ -71,9 +71,6 @@ private:
       return;
     }
     m_config = std::move(*config);
-    if (const Status supported = m_config->supported(); !supported.isOk()) {
-      m_reporter.report(makeFinding(supported.id(), "config.json", {}, supported.message()));
-    }
   }
 
   void checkTokenizer() {

@@ -1,5 +1,6 @@
 // coli bench
 #include "base/units.h"
+#include "bench/engram_bench.h"
 #include "bench/io_bench.h"
 #include "bench/turn_bench.h"
 #include "checkpoint/model_config.h"
@@ -56,6 +57,17 @@ OrderedJson ioJson(const IoBenchReport& report) {
                     {"alone_bytes_per_s", figure.aloneBytesPerSecond},
                     {"slowdown", figure.slowdown},
                     {"read_bytes_per_s", figure.readBytesPerSecond}});
+  }
+  return list;
+}
+
+OrderedJson engramJson(const EngramBenchReport& report) {
+  OrderedJson list = OrderedJson::array();
+  for (const EngramFigure& figure : report.tables) {
+    OrderedJson json = readJson("row_reads", "iops", figure.reads);
+    json["layer"] = figure.layer;
+    json["rows_per_s"] = figure.rowsPerSecond;
+    list.push_back(std::move(json));
   }
   return list;
 }
@@ -128,6 +140,16 @@ void printIo(std::ostream& out, const IoBenchReport& report) {
   }
 }
 
+void printEngram(std::ostream& out, const EngramBenchReport& report) {
+  for (const EngramFigure& figure : report.tables) {
+    out << "N-gram rows      " << std::llround(figure.rowsPerSecond) << " a second by "
+        << std::llround(figure.reads.rate) << " reads, bare loop " << std::llround(figure.reads.ceiling) << ": "
+        << percentText(figure.reads.ratio) << "  (table of layer " << figure.layer << ", 4 KiB x "
+        << figure.reads.queueDepth << ", " << figure.reads.io << (figure.reads.direct ? ", direct)" : ", buffered)")
+        << '\n';
+  }
+}
+
 void printTurns(std::ostream& out, const TurnBenchReport& report) {
   out << "Turn             " << binarySize(report.budgetBytes) << " budget, " << report.expertSlots << " of "
       << report.totalExperts << " experts fit\n";
@@ -150,10 +172,16 @@ void printTurns(std::ostream& out, const TurnBenchReport& report) {
 }
 
 Status checkWanted(const Options& options) {
-  if (!options.kernels && !options.engram) return Status::ok();
-  return Status(
-      Code::kUnavailable, "unavailable_bench",
-      std::string(options.kernels ? "--kernels" : "--engram") + " is not part of this version; --io and --turn are.");
+  if (!options.kernels) return Status::ok();
+  return Status(Code::kUnavailable, "unavailable_bench",
+                "--kernels is not part of this version; --io, --engram and --turn are.");
+}
+
+/// Asked for by name, or with everything where the model has tables.
+Result<bool> wantsEngram(const Options& options, bool everything, const std::filesystem::path& folder) {
+  if (options.engram || !everything) return options.engram;
+  COLIBRI_ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::load(folder));
+  return config.engram.present();
 }
 
 Status bench(Console& console, const Options& options, bool json) {
@@ -171,7 +199,7 @@ Status bench(Console& console, const Options& options, bool json) {
     COLIBRI_ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::load(folder));
     engine.context = std::min(engine.context, std::max(config.maxPositions, 1));
   }
-  const bool everything = !options.io && !options.turn;
+  const bool everything = !options.io && !options.turn && !options.engram;
   OrderedJson report{{"kernels", OrderedJson::array()},
                      {"io", OrderedJson::array()},
                      {"engram", OrderedJson::array()},
@@ -182,6 +210,13 @@ Status bench(Console& console, const Options& options, bool json) {
     report["io"] = ioJson(io);
     notices.insert(notices.end(), io.notices.begin(), io.notices.end());
     if (!json) printIo(console.out, io);
+  }
+  COLIBRI_ASSIGN_OR_RETURN(const bool engramWanted, wantsEngram(options, everything, folder));
+  if (engramWanted) {
+    COLIBRI_ASSIGN_OR_RETURN(const EngramBenchReport rows, benchEngram({engine, options.quick}, work.cancellation()));
+    report["engram"] = engramJson(rows);
+    notices.insert(notices.end(), rows.notices.begin(), rows.notices.end());
+    if (!json) printEngram(console.out, rows);
   }
   if (options.turn || everything) {
     ProgressLine line(console.err, console.errIsTerminal);
@@ -210,7 +245,7 @@ void addBench(CLI::App& root, Invocation& invocation) {
       .flag("--io", options->io, "Expert reads, small reads, and what they cost the processor")
       .flag("--turn", options->turn, "A real turn against the limits of drive and processor")
       .flag("--kernels", options->kernels, "Not part of this version")
-      .flag("--engram", options->engram, "Not part of this version")
+      .flag("--engram", options->engram, "Rows of n-gram tables (DeepSeek V4.1)")
       .number("--max-tokens", options->maxTokens, 2, 100000, "Tokens that each turn generates")
       .flag("--quick", options->quick, "Measure for moments only: shows that it works, the figures mean little")
       .choice("--backend", options->backend, {"auto", "uring", "threads"},

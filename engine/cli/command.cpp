@@ -78,6 +78,11 @@ Command& Command::flag(const std::string& name, bool& target, const std::string&
   return *this;
 }
 
+Command& Command::files(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+  m_app->add_option(name, target, help)->type_name("FILE")->expected(1, 1 << 20);
+  return *this;
+}
+
 Command& Command::list(const std::string& name, std::vector<std::string>& target, const std::string& help) {
   takeMany(*m_app->add_option(name, target, help)->type_name("DIR"));
   return *this;

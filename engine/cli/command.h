@@ -47,6 +47,8 @@ public:
   Command& number(const std::string& name, std::int64_t& target, std::int64_t least, std::int64_t most,
                   const std::string& help);
   Command& flag(const std::string& name, bool& target, const std::string& help);
+  /// Files, one or more at each mention.
+  Command& files(const std::string& name, std::vector<std::string>& target, const std::string& help);
   /// One value at each mention.
   Command& list(const std::string& name, std::vector<std::string>& target, const std::string& help);
   /// Exactly one of these options, which were declared before.

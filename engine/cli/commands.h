@@ -41,6 +41,8 @@ void addSynth(CLI::App& root, Invocation& invocation);
 void addDoctor(CLI::App& root, Invocation& invocation);
 void addPlan(CLI::App& root, Invocation& invocation);
 void addUsage(CLI::App& root, Invocation& invocation);
+void addEngram(CLI::App& root, Invocation& invocation);
+void addVision(CLI::App& root, Invocation& invocation);
 void addBench(CLI::App& root, Invocation& invocation);
 void addMirror(CLI::App& root, Invocation& invocation);
 

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/engine_loader.h"
+#include "cli/images.h"
 #include "cli/safetensors_writer.h"
 #include "session/teacher_forcing.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct Options {
   std::string model;
   std::string tokens;
+  std::vector<std::string> images;
   std::string out;
   std::string positions = "all";
   std::string via = "prefill";
@@ -54,14 +56,17 @@ Status logits(Console& console, const Options& options, bool json) {
     return Status(Code::kUsage, "bad_value",
                   "--via split:N must not be more than the " + std::to_string(tokens.size()) + " tokens.");
   }
+  COLIBRI_ASSIGN_OR_RETURN(const std::vector<ImagePixels> images, loadImages(options.images));
   COLIBRI_ASSIGN_OR_RETURN(const auto folder, resolveModel(console, options.model));
+  if (!options.images.empty()) COLIBRI_RETURN_IF_ERROR(checkTakesImages(folder));
   const Interrupts::Work work(console.interrupts);
   LoadRequest load;
   load.model = folder;
   load.needTokenizer = false;
   COLIBRI_ASSIGN_OR_RETURN(const auto engine, loadEngine(console, settings, load, work.cancellation()));
+  COLIBRI_ASSIGN_OR_RETURN(const ModelInput input, modelInput(*engine, tokens, images, work.cancellation()));
   COLIBRI_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors,
-                           computeLogits(*engine, tokens, teacher, work.cancellation()));
+                           computeLogits(*engine, input, teacher, work.cancellation()));
   const NamedTensor& values = tensors.front();
   if (!hashOnly) COLIBRI_RETURN_IF_ERROR(writeSafetensors(options.out, tensors));
   if (hashOnly || json) {
@@ -80,6 +85,7 @@ void addLogits(CLI::App& root, Invocation& invocation) {
   Command(root, invocation, "logits", "Logits of given tokens (teacher forcing)")
       .model(options->model)
       .text("--tokens", options->tokens, "JSON file with an array of ids", Need::kRequired)
+      .files("--image", options->images, "PNG, JPEG or WebP file; each image id of the tokens stands for one, in order")
       .text("--out", options->out, "safetensors file to write; - prints a hash of the bits instead", Need::kRequired)
       .choice("--positions", options->positions, {"all", "last"}, "Which positions (default all)")
       .text("--via", options->via, "How to compute them: prefill, decode or split:N; never changes a bit")

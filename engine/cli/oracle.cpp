@@ -1,6 +1,8 @@
 // coli oracle
+#include "checkpoint/model_config.h"
 #include "cli/commands.h"
 #include "cli/engine_loader.h"
+#include "cli/images.h"
 #include "cli/oracle_verdict.h"
 #include "cli/progress.h"
 #include "session/teacher_forcing.h"
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <utility>
 
 namespace colibri {
 namespace {
@@ -21,23 +24,24 @@ struct Options {
 };
 
 /// Values inside the prompt come from one prefill, those behind it from decoding the continuation token by token.
-Result<std::vector<float>> forcedRows(Engine& engine, const OracleCase& oracle, const Cancellation& cancellation) {
-  std::vector<TokenId> tokens = oracle.prompt;
-  tokens.insert(tokens.end(), oracle.continuation.begin(), oracle.continuation.end());
+Result<std::vector<float>> forcedRows(Engine& engine, const ModelInput& prompt, const OracleCase& oracle,
+                                      const Cancellation& cancellation) {
+  ModelInput input = prompt;
+  input.tokens.insert(input.tokens.end(), oracle.continuation.begin(), oracle.continuation.end());
   TeacherOptions teacher;
   teacher.via = TeacherOptions::Via::kSplit;
-  teacher.split = static_cast<int>(oracle.prompt.size());
-  COLIBRI_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors,
-                           computeLogits(engine, tokens, teacher, cancellation));
+  teacher.split = static_cast<int>(prompt.tokens.size());
+  COLIBRI_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, computeLogits(engine, input, teacher, cancellation));
   std::vector<float> rows(tensors.front().data.size() / sizeof(float));
   std::memcpy(rows.data(), tensors.front().data.data(), tensors.front().data.size());
   return rows;
 }
 
 /// The engine's own greedy continuation; end-of-sentence is a token like any other.
-Result<std::vector<TokenId>> greedyTokens(Engine& engine, const OracleCase& oracle, const Cancellation& cancellation) {
+Result<std::vector<TokenId>> greedyTokens(Engine& engine, const ModelInput& prompt, const OracleCase& oracle,
+                                          const Cancellation& cancellation) {
   COLIBRI_ASSIGN_OR_RETURN(const auto session, engine.newSession());
-  COLIBRI_RETURN_IF_ERROR(session->sync(oracle.prompt, cancellation));
+  COLIBRI_RETURN_IF_ERROR(session->sync(prompt, cancellation));
   std::vector<TokenId> tokens;
   for (std::size_t i = 0; i < oracle.continuation.size(); ++i) {
     const auto logits = session->logits();
@@ -47,15 +51,30 @@ Result<std::vector<TokenId>> greedyTokens(Engine& engine, const OracleCase& orac
   return tokens;
 }
 
-Status runCase(Engine& engine, const OracleCase& oracle, bool logprobs, const Cancellation& cancellation,
-               OracleReport& report) {
-  COLIBRI_ASSIGN_OR_RETURN(const std::vector<float> rows, forcedRows(engine, oracle, cancellation));
+/// `oracle.prompt` comes with one id for each image, and becomes the expanded prompt.
+Status runCase(Engine& engine, OracleCase& oracle, const std::filesystem::path& folder, bool logprobs,
+               const Cancellation& cancellation, OracleReport& report) {
+  std::vector<ImagePixels> images;
+  for (const std::string& name : oracle.images) {
+    COLIBRI_ASSIGN_OR_RETURN(ImagePixels pixels, loadImage(folder / name));
+    images.push_back(std::move(pixels));
+  }
+  COLIBRI_ASSIGN_OR_RETURN(const ModelInput prompt, modelInput(engine, oracle.prompt, images, cancellation));
+  oracle.prompt = prompt.tokens;
+  const std::size_t positions = oracle.prompt.size() + oracle.continuation.size();
+  for (const OraclePosition& position : oracle.teacher) {
+    if (static_cast<std::size_t>(position.position) < positions) continue;
+    return Status(Code::kUsage, "bad_oracle",
+                  "position " + std::to_string(position.position) + " lies behind the case's " +
+                      std::to_string(positions) + " tokens.");
+  }
+  COLIBRI_ASSIGN_OR_RETURN(const std::vector<float> rows, forcedRows(engine, prompt, oracle, cancellation));
   OracleRun run;
   run.rows = rows;
   run.vocab = engine.model().vocabSize;
   // Where one rounding step may change a token, the engine's own path would leave the reference for good.
   if (oracle.greedy && !oracle.tolerance.argmaxMargin) {
-    COLIBRI_ASSIGN_OR_RETURN(run.greedy, greedyTokens(engine, oracle, cancellation));
+    COLIBRI_ASSIGN_OR_RETURN(run.greedy, greedyTokens(engine, prompt, oracle, cancellation));
   }
   return judgeCase(oracle, logprobs, run, report);
 }
@@ -94,27 +113,40 @@ void printText(std::ostream& out, const OracleReport& report) {
 
 Status oracle(Console& console, const Options& options, bool json) {
   COLIBRI_ASSIGN_OR_RETURN(const Settings settings, resolveSettings(console, options.given));
-  if (settings.isGiven(Setting::kNumerics)) {
-    return Status(Code::kUnavailable, "unavailable_numerics",
-                  "The oracle file names the numerics of each case; leave --numerics out.");
+  for (const Setting named : {Setting::kNumerics, Setting::kIndexKeys}) {
+    if (!settings.isGiven(named)) continue;
+    const std::string flag = settingInfo(named).flag();
+    return Status(Code::kUnavailable, "unavailable_" + std::string(settingInfo(named).name),
+                  "The oracle file names the " + std::string(named == Setting::kNumerics ? "numerics" : "index keys") +
+                      " of each case; leave " + flag + " out.");
   }
   COLIBRI_ASSIGN_OR_RETURN(const Json content, readJsonInput(console, options.oracle, std::size_t{256} << 20));
-  COLIBRI_ASSIGN_OR_RETURN(const OracleFile file, parseOracle(content));
+  COLIBRI_ASSIGN_OR_RETURN(OracleFile file, parseOracle(content));
+  COLIBRI_ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::load(options.model));
+  const std::filesystem::path folder = options.oracle == "-" ? "" : std::filesystem::path(options.oracle).parent_path();
   const Interrupts::Work work(console.interrupts);
   ProgressLine line(console.err, console.errIsTerminal);
   OracleReport report;
   std::size_t longest = 0;
-  for (const OracleCase& entry : file.cases)
-    longest = std::max(longest, entry.prompt.size() + entry.continuation.size());
+  for (const OracleCase& entry : file.cases) {
+    const std::size_t images = entry.images.size() * static_cast<std::size_t>(config.vision.maxImageTokens);
+    longest = std::max(longest, entry.prompt.size() + images + entry.continuation.size());
+  }
   std::uint64_t done = 0;
-  // One engine for each profile, so the weights are read at most twice.
-  for (const Numerics numerics : {Numerics::kFp32, Numerics::kVendor}) {
+  // One engine for each profile and rule, so the weights are read as seldom as can be.
+  constexpr std::pair<Numerics, IndexKeyRule> kIdentities[] = {{Numerics::kFp32, IndexKeyRule::kVendor},
+                                                               {Numerics::kFp32, IndexKeyRule::kOwner},
+                                                               {Numerics::kVendor, IndexKeyRule::kVendor},
+                                                               {Numerics::kVendor, IndexKeyRule::kOwner}};
+  for (const auto& [numerics, indexKeys] : kIdentities) {
     std::shared_ptr<Engine> engine;
-    for (const OracleCase& entry : file.cases) {
-      if (entry.numerics != numerics) continue;
+    for (OracleCase& entry : file.cases) {
+      if (entry.numerics != numerics || entry.indexKeys != indexKeys) continue;
       if (!engine) {
         Settings chosen = settings;
         chosen.assign(Setting::kNumerics, std::string(numerics == Numerics::kFp32 ? "fp32" : "vendor"),
+                      SettingSource::kPlan);
+        chosen.assign(Setting::kIndexKeys, std::string(indexKeys == IndexKeyRule::kOwner ? "owner" : "vendor"),
                       SettingSource::kPlan);
         LoadRequest load;
         load.model = options.model;
@@ -123,7 +155,7 @@ Status oracle(Console& console, const Options& options, bool json) {
         COLIBRI_ASSIGN_OR_RETURN(engine, loadEngine(console, chosen, load, work.cancellation()));
       }
       line.show("Case " + entry.name, done++, file.cases.size());
-      const Status status = runCase(*engine, entry, file.logprobs, work.cancellation(), report);
+      const Status status = runCase(*engine, entry, folder, file.logprobs, work.cancellation(), report);
       if (!status.isOk()) return status.within("Case " + entry.name);
     }
   }

@@ -22,6 +22,16 @@ Result<std::vector<double>> numbers(const Json& json, const std::string& where) 
   return values;
 }
 
+Result<std::vector<std::string>> fileNames(const Json& json, const std::string& where) {
+  std::vector<std::string> names;
+  if (!json.is_array()) return wrong(where, ".images must be a list of file names");
+  for (const Json& name : json) {
+    if (!name.is_string()) return wrong(where, ".images must be a list of file names");
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
 Status readTolerance(const Json& json, const std::string& where, OracleTolerance& tolerance) {
   if (!json.is_object()) return wrong(where, ".tolerance must be an object");
   for (const auto& [key, value] : json.items()) {
@@ -70,8 +80,11 @@ Result<OracleCase> readCase(const Json& json, std::size_t number) {
   const Json& profile = json.contains("numerics") ? json["numerics"] : Json("vendor");
   if (profile != "vendor" && profile != "fp32") return wrong(where, ".numerics must be vendor or fp32");
   oracle.numerics = profile == "fp32" ? Numerics::kFp32 : Numerics::kVendor;
-  if (json.contains("images") && !json["images"].empty()) {
-    return Status(Code::kUnavailable, "unavailable_images", where + " needs images, which this version cannot read.");
+  const Json& rule = json.contains("index_keys") ? json["index_keys"] : Json("vendor");
+  if (rule != "vendor" && rule != "owner") return wrong(where, ".index_keys must be vendor or owner");
+  oracle.indexKeys = rule == "owner" ? IndexKeyRule::kOwner : IndexKeyRule::kVendor;
+  if (json.contains("images")) {
+    COLIBRI_ASSIGN_OR_RETURN(oracle.images, fileNames(json["images"], where));
   }
   if (!json.contains("prompt")) return wrong(where, " has no prompt");
   COLIBRI_ASSIGN_OR_RETURN(oracle.prompt, tokensFromJson(json["prompt"], where + ".prompt"));
@@ -92,7 +105,9 @@ Result<OracleCase> readCase(const Json& json, std::size_t number) {
     if (!json["teacher"].is_array()) return wrong(where, ".teacher must be a list");
     for (const Json& entry : json["teacher"]) {
       COLIBRI_ASSIGN_OR_RETURN(OraclePosition position, readPosition(entry, where));
-      if (position.position >= tokens) return wrong(where, ".teacher has a position behind its tokens");
+      // Images take more positions than their ids; those are counted once the images are known.
+      if (oracle.images.empty() && position.position >= tokens)
+        return wrong(where, ".teacher has a position behind its tokens");
       oracle.teacher.push_back(std::move(position));
     }
   }

@@ -32,7 +32,9 @@ struct OracleTolerance {
 struct OracleCase {
   std::string name;
   Numerics numerics = Numerics::kVendor;
-  std::vector<TokenId> prompt;
+  IndexKeyRule indexKeys = IndexKeyRule::kVendor;
+  std::vector<TokenId> prompt;      ///< one id for each image
+  std::vector<std::string> images;  ///< files beside the oracle, in order
   std::vector<OraclePosition> teacher;
   std::vector<TokenId> continuation;
   bool greedy = false;

@@ -14,6 +14,8 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <utility>
 
 namespace colibri {
 namespace {
@@ -50,7 +52,12 @@ Result<PlanReport> makePlan(const Console& console, const Settings& settings, co
   }
   report.modelType = model.config.modelType;
   report.modelId = model.modelId;
-  report.supported = model.supported;
+  for (const TensorInfo& tensor : model.shards->tensors()) {
+    const TensorRole role = tensorRole(tensor.name);
+    if (role == TensorRole::kDraft) report.draftBytes += tensor.bytes;
+    if (role == TensorRole::kVision) report.visionBytes += tensor.bytes;
+    if (isEngramTable(tensor.name)) report.engramBytes += tensor.bytes;
+  }
 
   PlanSurroundings around;
   if (recorded) {
@@ -79,8 +86,9 @@ OrderedJson planReportJson(const PlanReport& report, const Settings& settings) {
   json["model"] = {{"path", report.options.model.string()},
                    {"model_type", report.modelType},
                    {"model_id", report.modelId},
-                   {"supported", report.supported.isOk()},
-                   {"unsupported_reason", report.supported.message()}};
+                   {"supported", true},
+                   {"unsupported_reason", ""}};
+  json["not_loaded"] = {{"draft", report.draftBytes}, {"vision", report.visionBytes}, {"engram", report.engramBytes}};
   return json;
 }
 
@@ -97,6 +105,13 @@ void printPlan(std::ostream& out, const PlanReport& report) {
     if (part.tag == MemoryTag::kDense && plan.streamsDense) out << "  (large matrices are read for each token)";
     out << '\n';
   }
+  const std::pair<const char*, std::uint64_t> onDisk[] = {
+      {"drafter", report.draftBytes}, {"image tower", report.visionBytes}, {"n-gram tables", report.engramBytes}};
+  std::string left;
+  for (const auto& [what, bytes] : onDisk) {
+    if (bytes > 0) left += (left.empty() ? "" : ", ") + std::string(what) + " " + binarySize(bytes);
+  }
+  if (!left.empty()) out << "Not loaded  " << left << '\n';
   for (const PlannedDrive& drive : plan.drives) {
     out << "Drive       " << drive.path.string() << ": " << drive.kind << ", " << decimalSize(drive.bytesPerSecond)
         << "/s (" << drive.source << ")" << (drive.isMirror ? ", copies" : "") << '\n';

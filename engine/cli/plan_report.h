@@ -6,6 +6,7 @@
 #include "plan/probe_json.h"
 #include <colibri/settings.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
@@ -19,7 +20,9 @@ struct PlanReport {
   ModelPlan planned;
   std::string modelType;
   std::string modelId;
-  Status supported;                  ///< whether this version runs the model
+  std::uint64_t draftBytes = 0;      ///< stays on disk: drafts are not made
+  std::uint64_t visionBytes = 0;     ///< stays on disk until there is an image
+  std::uint64_t engramBytes = 0;     ///< tables that are read row by row
   std::vector<std::string> notices;  ///< what could not be used, one sentence each
 };
 

@@ -1,6 +1,7 @@
 #include "cli/prompt.h"
 
 #include "cli/engine_loader.h"
+#include "cli/images.h"
 
 namespace colibri {
 namespace {
@@ -28,6 +29,20 @@ Result<std::string> requestText(Console& console, const std::string& file, const
   return text + "," + keys.substr(1);
 }
 
+/// The images in front of the text, as a client would send them.
+Result<Prompt> renderWithImages(const std::string& system, const PromptSource& source, const ChatOptions& chat,
+                                Dialect dialect) {
+  OrderedJson content = OrderedJson::array();
+  for (const std::string& image : source.images) content.push_back({{"type", "image"}, {"path", image}});
+  content.push_back({{"type", "text"}, {"text", source.prompt}});
+  OrderedJson messages = OrderedJson::array();
+  if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+  messages.push_back({{"role", "user"}, {"content", std::move(content)}});
+  OrderedJson request{{"messages", std::move(messages)}, {"thinking", chat.thinking}};
+  if (!chat.effort.empty()) request["reasoning_effort"] = chat.effort;
+  return renderPrompt(jsonText(request), dialect, /*apiNormalisation=*/true);
+}
+
 }  // namespace
 
 ChatOptions chatOptions(const Settings& settings) {
@@ -43,6 +58,7 @@ Result<TokenPrompt> makePrompt(Console& console, const PromptSource& source, con
   TokenPrompt result;
   if (!source.tokens.empty()) {
     COLIBRI_ASSIGN_OR_RETURN(result.tokens, readTokens(console, source.tokens));
+    COLIBRI_ASSIGN_OR_RETURN(result.images, loadImages(source.images));
     return result;
   }
   if (tokenizer == nullptr) {
@@ -52,7 +68,10 @@ Result<TokenPrompt> makePrompt(Console& console, const PromptSource& source, con
   COLIBRI_ASSIGN_OR_RETURN(const DialectChoice choice, detectDialect(model));
   const std::string system = settings.text(Setting::kSystem);
   Prompt prompt;
-  if (source.messages.empty()) {
+  if (source.messages.empty() && !source.images.empty()) {
+    COLIBRI_ASSIGN_OR_RETURN(prompt, renderWithImages(system, source, chatOptions(settings), choice.dialect));
+    COLIBRI_ASSIGN_OR_RETURN(result.images, loadImages(source.images));
+  } else if (source.messages.empty()) {
     std::vector<ChatMessage> messages;
     if (!system.empty()) messages.push_back({"system", system, {}});
     messages.push_back({"user", source.prompt, {}});
@@ -62,12 +81,18 @@ Result<TokenPrompt> makePrompt(Console& console, const PromptSource& source, con
       return Status(Code::kUsage, "usage",
                     "--system belongs to --prompt; put a system message into the messages file.");
     }
+    if (!source.images.empty()) {
+      return Status(Code::kUsage, "usage",
+                    "--image belongs to --prompt or --tokens; put an image block into the messages file.");
+    }
     COLIBRI_ASSIGN_OR_RETURN(const std::string request, requestText(console, source.messages, settings));
     COLIBRI_ASSIGN_OR_RETURN(prompt, renderPrompt(request, choice.dialect));
-  }
-  if (!prompt.images.empty()) {
-    return Status(Code::kUnavailable, "unavailable_images",
-                  "The messages hold images, which this version cannot read.");
+    const std::filesystem::path folder =
+        source.messages == "-" ? "" : std::filesystem::path(source.messages).parent_path();
+    for (const std::string& record : prompt.images) {
+      COLIBRI_ASSIGN_OR_RETURN(ImagePixels pixels, imageFromRecord(record, folder));
+      result.images.push_back(std::move(pixels));
+    }
   }
   result.tokens = tokenizer->encode(prompt.segments);
   result.startsInReasoning = prompt.startsInReasoning;

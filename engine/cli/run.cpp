@@ -2,6 +2,7 @@
 #include "cli/answer_json.h"
 #include "cli/commands.h"
 #include "cli/engine_loader.h"
+#include "cli/images.h"
 #include "cli/progress.h"
 #include "cli/prompt.h"
 #include "cli/setting_json.h"
@@ -45,11 +46,11 @@ Status afterAnswer(const Answer& answer) {
   return answer.finishReason == FinishReason::kError ? answer.error : Status::ok();
 }
 
-Status answerOnce(Console& console, Session& session, const TokenPrompt& prompt, const GenerateOptions& how, bool json,
+Status answerOnce(Console& console, Session& session, const ModelInput& prompt, const GenerateOptions& how, bool json,
                   bool tokenEvents, const Cancellation& cancellation) {
   ProgressLine line(console.err, console.errIsTerminal);
-  VisibleText visible(prompt.startsInReasoning);
-  COLIBRI_ASSIGN_OR_RETURN(const Answer answer, session.generate(prompt.tokens, how, cancellation,
+  VisibleText visible(how.startsInReasoning);
+  COLIBRI_ASSIGN_OR_RETURN(const Answer answer, session.generate(prompt, how, cancellation,
                                                                  callbacks(console, json, tokenEvents, line, visible)));
   line.clear();
   printNotices(console, answer.notices);
@@ -67,6 +68,7 @@ Status run(Console& console, const Options& options, bool json) {
   COLIBRI_ASSIGN_OR_RETURN(const Settings settings,
                            resolveSettings(console, options.given, {SettingScope::kEngine, SettingScope::kAnswer}));
   COLIBRI_ASSIGN_OR_RETURN(const auto folder, resolveModel(console, options.model));
+  if (!options.source.images.empty()) COLIBRI_RETURN_IF_ERROR(checkTakesImages(folder));
   const Interrupts::Work work(console.interrupts);
   LoadRequest load;
   load.model = folder;
@@ -79,6 +81,8 @@ Status run(Console& console, const Options& options, bool json) {
   }
   COLIBRI_ASSIGN_OR_RETURN(const TokenPrompt prompt,
                            makePrompt(console, options.source, settings, folder, engine->tokenizer()));
+  COLIBRI_ASSIGN_OR_RETURN(const ModelInput input,
+                           modelInput(*engine, prompt.tokens, prompt.images, work.cancellation()));
   if (json) {
     OrderedJson event{{"event", "plan"}};
     event.update(planJson(engine->plan(), engine->options(), settings));
@@ -89,7 +93,7 @@ Status run(Console& console, const Options& options, bool json) {
   how.startsInReasoning = prompt.startsInReasoning;
   Status status;
   for (std::int64_t i = 0; i < options.repeat && status.isOk(); ++i) {
-    status = answerOnce(console, *session, prompt, how, json, options.repeat == 1, work.cancellation());
+    status = answerOnce(console, *session, input, how, json, options.repeat == 1, work.cancellation());
     ++how.sampling.seed;
   }
   if (options.traceOut.empty()) return status;
@@ -108,6 +112,7 @@ void addRun(CLI::App& root, Invocation& invocation) {
       .text("--messages", options->source.messages, "JSON file with a conversation; - is standard input")
       .text("--tokens", options->source.tokens, "JSON file with an array of ids, used as they are")
       .exactlyOne({"--prompt", "--messages", "--tokens"})
+      .files("--image", options->source.images, "PNG, JPEG or WebP file in front of the text; with --tokens in order")
       .number("--repeat", options->repeat, 1, 1000000, "Answer this many times, with seeds from --seed on")
       .text("--trace-out", options->traceOut, "Write a timeline of the run to this file, for Perfetto or Chrome")
       .settings(SettingScope::kAnswer, options->given)

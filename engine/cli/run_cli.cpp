@@ -15,7 +15,7 @@ namespace colibri {
 namespace {
 
 /// Commands that belong to features which this version does not have.
-constexpr std::array<std::string_view, 4> kLaterCommands{"serve", "engram", "vision", "pull"};
+constexpr std::array<std::string_view, 2> kLaterCommands{"serve", "pull"};
 
 int report(Console& console, const Status& status, bool json) {
   if (!status.isOk() && !status.message().empty()) {
@@ -90,13 +90,13 @@ const char* versionText() {
 
 int runCli(const std::vector<std::string>& arguments, Console& console) {
   Invocation invocation;
-  CLI::App root("Runs DeepSeek V4 Flash checkpoints that are larger than memory.", "coli");
+  CLI::App root("Runs DeepSeek V4 and V4.1 Flash checkpoints that are larger than memory.", "coli");
   root.set_version_flag("--version", std::string("coli ") + versionText(), "Print the version");
   root.require_subcommand(1);
   root.get_formatter()->column_width(34);
   for (const auto add :
        {addRun, addChat, addInfo, addVerify, addTokenize, addDetokenize, addRender, addParse, addLogits, addOracle,
-        addSettingsCommand, addSynth, addDoctor, addPlan, addMirror, addUsage, addBench}) {
+        addSettingsCommand, addSynth, addDoctor, addPlan, addMirror, addUsage, addEngram, addVision, addBench}) {
     add(root, invocation);
   }
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

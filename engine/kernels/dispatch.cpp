@@ -63,7 +63,7 @@ std::string_view isaName(Isa isa) {
 }
 
 std::size_t fp4PreparedBytes(int k) {
-  return static_cast<std::size_t>(k / 128) * sizeof(PreparedBlock);
+  return static_cast<std::size_t>((k + 127) / 128) * sizeof(PreparedBlock);
 }
 
 }  // namespace colibri

@@ -6,7 +6,16 @@
 
 namespace colibri {
 
-void hyperCollapse(const ModelContext& model, const float* streams, int rows, const HyperWeights& weights) {
+void startMix(const ModelContext& model, int first, int rows) {
+  const int m = model.config.hcMult;
+  for (int row = first; row < first + rows; ++row) {
+    float* mix = model.work.carriedMix + static_cast<std::ptrdiff_t>(row) * m;
+    std::fill_n(mix, m, 0.0F);
+    mix[0] = 1.0F;
+  }
+}
+
+void hyperCollapse(const ModelContext& model, const float* streams, int first, int rows, const HyperWeights& weights) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
   const int m = c.hcMult;
@@ -23,7 +32,13 @@ void hyperCollapse(const ModelContext& model, const float* streams, int rows, co
                           w.post + static_cast<std::ptrdiff_t>(row) * m,
                           w.comb + static_cast<std::ptrdiff_t>(row) * m * m);
     float* y = w.hidden + static_cast<std::ptrdiff_t>(row) * c.hiddenSize;
-    model.kernels.hcCollapse(x, pre, c.hiddenSize, y);
+    if (model.plan.laggedMix) {
+      float* carried = w.carriedMix + static_cast<std::ptrdiff_t>(first + row) * m;
+      model.kernels.hcCollapse(x, carried, c.hiddenSize, y);
+      std::copy_n(pre, m, carried);
+    } else {
+      model.kernels.hcCollapse(x, pre, c.hiddenSize, y);
+    }
     roundVendor(model, y, c.hiddenSize);
   });
 }
@@ -43,9 +58,14 @@ void hyperExpand(const ModelContext& model, float* streams, int rows) {
   });
 }
 
-void hyperHead(const ModelContext& model, const float* streams, float* y) {
+void hyperHead(const ModelContext& model, const float* streams, int row, float* y) {
   const ModelConfig& c = model.config;
   Workspace& w = model.work;
+  if (model.plan.laggedMix) {
+    model.kernels.hcCollapse(streams, w.carriedMix + static_cast<std::ptrdiff_t>(row) * c.hcMult, c.hiddenSize, y);
+    roundVendor(model, y, c.hiddenSize);
+    return;
+  }
   const int width = c.hcMult * c.hiddenSize;
   linear(model, streams, 1, width, model.weights.hcHeadFn, w.mixes, c.hcMult);
   const float inverse = model.kernels.inverseRms(streams, width, static_cast<float>(c.rmsEps));

@@ -1,5 +1,5 @@
 #pragma once
-// Chooses which compressed entries each query attends to (spec deepseek-v4 3.7).
+// Chooses which compressed entries each query attends to (spec deepseek-v4 3.7, deepseek-v41 3.8).
 
 #include "model/pass.h"
 #include "model/rotary.h"
@@ -7,9 +7,10 @@
 
 namespace colibri {
 
-/// Fills work.indexChoice [rows][KI], best first, -1 behind the last. x: attention input [rows][D]; qLora: what
-/// indexer.wq_b reads (quantised in the vendor profile). state.indexKeys must hold every entry visible to these rows.
-void chooseEntries(const ModelContext& model, const Pass& pass, const LayerSpec& spec, const LayerWeights& weights,
-                   const LayerState& state, const float* x, const float* qLora);
+/// Fills work.choice [segment rows][KI] of the pass's rows, best first, -1 behind the last; a layer that chooses
+/// candidates fills work.candidates too. x: attention input [rows][D]; qLora: what indexer.wq_b reads (quantised in the
+/// vendor profile). The caches must hold every entry visible to these rows. The layer chooses (LayerSpec::chooses).
+void chooseEntries(const ModelContext& model, const Pass& pass, int layer, const SequenceState& state, const float* x,
+                   const float* qLora);
 
 }  // namespace colibri

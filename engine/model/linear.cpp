@@ -83,10 +83,9 @@ void expertLinear(const ModelContext& model, const std::byte* prepared, const fl
 
 const float* quantiseActivation(const ModelContext& model, const float* x, int rows, int width, float* target) {
   if (!model.vendor()) return x;
-  constexpr int kBlock = 128;
   for (int row = 0; row < rows; ++row) {
     const auto offset = static_cast<std::ptrdiff_t>(row) * width;
-    model.kernels.qdqE4m3(x + offset, target + offset, width, kBlock);
+    model.kernels.qdqE4m3(x + offset, target + offset, width, model.plan.block);
   }
   return target;
 }

@@ -80,7 +80,7 @@ void routedExpert(const ModelContext& model, const ExpertView& view, const Assig
   activate(model, count, w.rowWeights);
   if (model.vendor()) {
     for (int i = 0; i < count; ++i) {
-      model.kernels.prepareFp4(w.activated + static_cast<std::ptrdiff_t>(i) * width, width, 128,
+      model.kernels.prepareFp4(w.activated + static_cast<std::ptrdiff_t>(i) * width, width, model.plan.block,
                                w.preparedHidden + static_cast<std::size_t>(i) * w.preparedHiddenStride);
     }
   }
@@ -147,13 +147,13 @@ Status mixExperts(const ModelContext& model, const Pass& pass, int layer, const 
     if (wanted.empty() || wanted.back() != a.expert) wanted.push_back(a.expert);
   }
   // The reads start here; the shared expert computes while they land.
-  COLIBRI_ASSIGN_OR_RETURN(ExpertBatch batch, model.experts.resolve(layer, wanted, pass.phase == Phase::kDecode));
+  COLIBRI_ASSIGN_OR_RETURN(ExpertBatch batch, model.experts.resolve(layer, wanted, pass.phase != Phase::kPrefill));
   if (pass.lookahead != nullptr) pass.lookahead->advance(model, layer, pass.first);
   if (pass.predicts) predictNext(model, pass, layer + 1, x);
   sharedExpert(model, pass, weights, x, out);
   if (model.vendor()) {
     for (int row = 0; row < pass.rows; ++row) {
-      model.kernels.prepareFp4(x + static_cast<std::ptrdiff_t>(row) * c.hiddenSize, c.hiddenSize, 128,
+      model.kernels.prepareFp4(x + static_cast<std::ptrdiff_t>(row) * c.hiddenSize, c.hiddenSize, model.plan.block,
                                w.prepared + static_cast<std::size_t>(row) * w.preparedStride);
     }
   }

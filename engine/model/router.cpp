@@ -26,7 +26,8 @@ void route(const ModelContext& model, const Pass& pass, const LayerSpec& spec, c
       // The bias decides who is chosen, never how much: the weights come from the unbiased scores.
       float* biased = w.routerBiased;
       std::copy_n(scores, experts, biased);
-      model.kernels.add(weights.gateBias, biased, experts);
+      const bool image = weights.gateImageBias != nullptr && pass.isImage(row);
+      model.kernels.add(image ? weights.gateImageBias : weights.gateBias, biased, experts);
       topK(biased, experts, k, ids);
       for (int i = 0; i < k; ++i) chosen[i] = scores[ids[i]];
     }

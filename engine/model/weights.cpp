@@ -30,14 +30,22 @@ public:
     bf16("head.weight", c.vocabSize, c.hiddenSize, model.head);
     m_tag = MemoryTag::kDense;
     norm("norm.weight", c.hiddenSize, model.norm);
-    f32("hc_head_fn", {c.hcMult, streams}, model.hcHeadFn.weight);
-    model.hcHeadFn.out = c.hcMult;
-    model.hcHeadFn.in = streams;
-    f32("hc_head_base", {c.hcMult}, model.hcHeadBase);
-    f32("hc_head_scale", {1}, model.hcHeadScale);
+    if (!m_plan.laggedMix) {
+      f32("hc_head_fn", {c.hcMult, streams}, model.hcHeadFn.weight);
+      model.hcHeadFn.out = c.hcMult;
+      model.hcHeadFn.in = streams;
+      f32("hc_head_base", {c.hcMult}, model.hcHeadBase);
+      f32("hc_head_scale", {1}, model.hcHeadScale);
+    }
+    if (c.imageToken >= 0 && c.vision.present()) {
+      norm("image_start", c.hiddenSize, model.imageStart);
+      norm("image_newline", c.hiddenSize, model.imageNewline);
+      norm("image_end", c.hiddenSize, model.imageEnd);
+    }
     model.layers.resize(m_plan.layers.size());
-    for (std::size_t i = 0; i < m_plan.layers.size() && m_status.isOk(); ++i) {
-      layer("layers." + std::to_string(i) + ".", m_plan.layers[i], model.layers[i]);
+    for (int i = 0; i < static_cast<int>(m_plan.layers.size()) && m_status.isOk(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      layer("layers." + std::to_string(i) + ".", i, m_plan.layers[at], model.layers[at]);
     }
     return m_status;
   }
@@ -45,7 +53,7 @@ public:
   [[nodiscard]] std::vector<DenseStore::Want> takeWants() { return std::move(m_wants); }
 
 private:
-  void layer(const std::string& p, const LayerSpec& spec, LayerWeights& w) {
+  void layer(const std::string& p, int self, const LayerSpec& spec, LayerWeights& w) {
     const auto& c = m_config;
     const int headsWidth = c.heads * c.headDim;
     norm(p + "attn_norm.weight", c.hiddenSize, w.attnNorm);
@@ -60,13 +68,26 @@ private:
     norm(p + "attn.kv_norm.weight", c.headDim, w.kvNorm);
     fp8(p + "attn.wo_a", c.oGroups * c.oLoraRank, headsWidth / c.oGroups, w.woA);
     fp8(p + "attn.wo_b", c.hiddenSize, c.oGroups * c.oLoraRank, w.woB);
-    if (spec.ratio != 0) compressor(p + "attn.compressor.", spec, c.headDim, w.compressor);
-    if (spec.indexer) {
+    if (spec.owns(self)) compressor(p + "attn.compressor.", spec, c.headDim, w.compressor);
+    if (spec.chooses(self)) {
       fp8(p + "attn.indexer.wq_b", c.indexHeads * c.indexHeadDim, c.qLoraRank, w.indexWqB);
       bf16(p + "attn.indexer.weights_proj.weight", c.indexHeads, c.hiddenSize, w.indexWeights);
-      compressor(p + "attn.indexer.compressor.", spec, c.indexHeadDim, w.indexCompressor);
     }
+    if (spec.indexKeys == IndexKeys::kOwnCompressor)
+      compressor(p + "attn.indexer.compressor.", spec, c.indexHeadDim, w.indexCompressor);
+    if (spec.indexKeys == IndexKeys::kFromEntry) {
+      bf16(p + "attn.indexer.wk.weight", c.indexHeadDim, c.headDim, w.indexWk);
+      norm(p + "attn.indexer.k_norm.weight", c.indexHeadDim, w.indexKeyNorm);
+    }
+    if (spec.engram >= 0) engram(p + "engram.", w.engram);
     feedForward(p + "ffn.", spec, w);
+  }
+
+  void engram(const std::string& p, EngramWeights& w) {
+    const auto& c = m_config;
+    fp8(p + "wkv", (c.hcMult + 1) * c.hiddenSize, c.engram.columns() * c.engram.headDim, w.wkv);
+    bf16Values(p + "q_weight", {c.hcMult, c.hiddenSize}, w.query);
+    bf16Values(p + "k_weight", {c.hcMult, c.hiddenSize}, w.key);
   }
 
   void feedForward(const std::string& p, const LayerSpec& spec, LayerWeights& w) {
@@ -83,6 +104,7 @@ private:
     bf16(p + "gate.weight", w.experts, c.hiddenSize, w.gate);
     if (spec.router == RouterKind::kScore) {
       f32(p + "gate.bias", {w.experts}, w.gateBias);
+      if (m_config.imageToken >= 0) f32(p + "gate.bias_vl", {w.experts}, w.gateImageBias);
     } else {
       hashTable(p + "gate.tid2eid", w);
     }
@@ -104,14 +126,14 @@ private:
     const int wide = spec.overlapFactor() * width;
     w.width = width;
     bf16(p + "wkv.weight", wide, m_config.hiddenSize, w.wkv);
-    bf16(p + "wgate.weight", wide, m_config.hiddenSize, w.wgate);
-    f32(p + "ape", {spec.ratio, wide}, w.ape);
+    if (spec.pooled) bf16(p + "wgate.weight", wide, m_config.hiddenSize, w.wgate);
+    if (spec.positionBias) f32(p + "ape", {spec.ratio, wide}, w.ape);
     norm(p + "norm.weight", width, w.norm);
   }
 
   void hashTable(const std::string& name, LayerWeights& w) {
     const std::size_t count = static_cast<std::size_t>(m_config.vocabSize) * m_config.expertsPerToken;
-    const std::byte* bytes = want(name, Dtype::kI64, {m_config.vocabSize, m_config.expertsPerToken});
+    const std::byte* bytes = want(name, Dtype::kI64, {m_config.vocabSize, m_config.expertsPerToken}, true);
     if (bytes == nullptr) return;
     w.hashTable.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -132,6 +154,7 @@ private:
   void fp8(const std::string& name, int out, int in, Fp8Matrix& m) {
     m.out = out;
     m.in = in;
+    m.block = m_plan.block;
     const int block = m.block;
     m.weight = reinterpret_cast<const std::uint8_t*>(want(name + ".weight", Dtype::kF8E4M3, {out, in}));
     m.scale = reinterpret_cast<const std::uint8_t*>(
@@ -148,15 +171,20 @@ private:
     target = reinterpret_cast<const float*>(want(name, Dtype::kF32, std::move(shape)));
   }
 
-  void norm(const std::string& name, int size, std::vector<float>& target) {
-    const auto* bits = reinterpret_cast<const std::uint16_t*>(want(name, Dtype::kBf16, {size}));
+  void norm(const std::string& name, int size, std::vector<float>& target) { bf16Values(name, {size}, target); }
+
+  void bf16Values(const std::string& name, const std::vector<int>& shape, std::vector<float>& target) {
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(want(name, Dtype::kBf16, shape, true));
     if (bits == nullptr) return;
-    target.resize(static_cast<std::size_t>(size));
-    for (int i = 0; i < size; ++i) target[static_cast<std::size_t>(i)] = bf16ToFloat(bits[i]);
+    std::size_t count = 1;
+    for (const int side : shape) count *= static_cast<std::size_t>(side);
+    target.resize(count);
+    for (std::size_t i = 0; i < count; ++i) target[i] = bf16ToFloat(bits[i]);
   }
 
-  // Checks a tensor; notes it as wanted in the first walk, returns its bytes in the second.
-  const std::byte* want(const std::string& name, Dtype dtype, std::vector<int> shape) {
+  // Checks a tensor; notes it as wanted in the first walk, returns its bytes in the second. `converted`: the bytes are
+  // copied in another form now and not looked at again.
+  const std::byte* want(const std::string& name, Dtype dtype, std::vector<int> shape, bool converted = false) {
     if (!m_status.isOk()) return nullptr;
     const TensorInfo* tensor = m_shards.find(name);
     if (tensor == nullptr) {
@@ -179,7 +207,7 @@ private:
       return nullptr;
     }
     if (m_store == nullptr) {
-      m_wants.push_back({tensor, m_tag});
+      m_wants.push_back({tensor, m_tag, converted});
       return nullptr;
     }
     const std::byte* bytes = m_store->find(name);

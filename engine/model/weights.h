@@ -41,11 +41,18 @@ struct HyperWeights {
 
 /// Compressor of width `width` (head_dim, or index_head_dim for the indexer's own).
 struct CompressorWeights {
-  Bf16Matrix wkv;  ///< [c*width][D]
-  Bf16Matrix wgate;
-  const float* ape = nullptr;  ///< [ratio][c*width]
+  Bf16Matrix wkv;              ///< [c*width][D]
+  Bf16Matrix wgate;            ///< the same, where entries are pooled
+  const float* ape = nullptr;  ///< [ratio][c*width]; null without a bias by place
   std::vector<float> norm;     ///< [width]
   int width = 0;
+};
+
+/// What mixes an n-gram table's rows into the streams (spec deepseek-v41 3.9).
+struct EngramWeights {
+  Fp8Matrix wkv;             ///< [(m+1)*D][columns*dim]: a key for each stream, then the value
+  std::vector<float> query;  ///< [m][D]
+  std::vector<float> key;    ///< [m][D]
 };
 
 struct LayerWeights {
@@ -61,13 +68,17 @@ struct LayerWeights {
   Fp8Matrix woB;
   std::vector<float> qNorm;
   std::vector<float> kvNorm;
-  CompressorWeights compressor;  ///< ratio != 0
-  Fp8Matrix indexWqB;            ///< indexer
-  Bf16Matrix indexWeights;       ///< [HI][D]
-  CompressorWeights indexCompressor;
-  Bf16Matrix gate;                      ///< [E][D]
-  const float* gateBias = nullptr;      ///< score router
-  std::vector<std::int32_t> hashTable;  ///< hash router: [V][K], checked against E
+  CompressorWeights compressor;       ///< ratio != 0
+  Fp8Matrix indexWqB;                 ///< where the layer chooses entries
+  Bf16Matrix indexWeights;            ///< [HI][D]
+  CompressorWeights indexCompressor;  ///< IndexKeys::kOwnCompressor
+  Bf16Matrix indexWk;                 ///< [dI][dh]; IndexKeys::kFromEntry
+  std::vector<float> indexKeyNorm;    ///< [dI]
+  EngramWeights engram;
+  Bf16Matrix gate;                       ///< [E][D]
+  const float* gateBias = nullptr;       ///< score router
+  const float* gateImageBias = nullptr;  ///< the same for positions of an image; null where there are none
+  std::vector<std::int32_t> hashTable;   ///< hash router: [V][K], checked against E
   Fp8Matrix sharedW1;
   Fp8Matrix sharedW2;
   Fp8Matrix sharedW3;
@@ -78,10 +89,13 @@ struct ModelWeights {
   Bf16Matrix embed;
   Bf16Matrix head;
   std::vector<float> norm;
-  F32Matrix hcHeadFn;
+  F32Matrix hcHeadFn;  ///< the head's own hyper-connection; empty where the last layer's mix serves it
   const float* hcHeadBase = nullptr;
   const float* hcHeadScale = nullptr;
   std::vector<LayerWeights> layers;
+  std::vector<float> imageStart;  ///< [D] embedding of an image's first position; empty without images
+  std::vector<float> imageNewline;
+  std::vector<float> imageEnd;
 
   /// The tensors that must be resident for the main stack, with their tags. kCheckpoint when one is missing or
   /// misshapen.

@@ -1,6 +1,8 @@
 #include "model/workspace.h"
 
+#include "base/carver.h"
 #include "kernels/kernels.h"
+#include "model/best_scores.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,20 +10,25 @@
 namespace colibri {
 namespace {
 
-class Carver {
-public:
-  explicit Carver(std::byte* base) : m_base(base) {}
-  template <typename T>
-  void take(T*& target, std::size_t count) {
-    target = m_base == nullptr ? nullptr : reinterpret_cast<T*>(m_base + m_used);
-    m_used += (count * sizeof(T) + 63) / 64 * 64;
-  }
-  [[nodiscard]] std::uint64_t used() const { return m_used; }
-
-private:
-  std::byte* m_base;
-  std::uint64_t m_used = 0;
+// How many entries a query can be given.
+struct Entries {
+  bool chosen = false;      ///< some layers choose
+  bool restricted = false;  ///< some choose among candidates
+  int all = 0;              ///< most entries of a layer that does not choose
+  int most = 0;             ///< most entries of any layer
 };
+
+Entries entriesOf(const LayerPlan& plan, int context) {
+  Entries entries;
+  for (const LayerSpec& spec : plan.layers) {
+    if (spec.ratio == 0) continue;
+    entries.most = std::max(entries.most, context / spec.ratio);
+    if (spec.indexSource < 0) entries.all = std::max(entries.all, context / spec.ratio);
+    entries.chosen = entries.chosen || spec.indexSource >= 0;
+    entries.restricted = entries.restricted || spec.candidates == CandidateRole::kRestricted;
+  }
+  return entries;
+}
 
 }  // namespace
 
@@ -34,17 +41,16 @@ std::uint64_t Workspace::carve(std::byte* base, const ModelConfig& c, const Laye
   const auto heads = static_cast<std::size_t>(c.heads) * c.headDim;
   const auto k = static_cast<std::size_t>(c.expertsPerToken);
   const auto intermediate = static_cast<std::size_t>(c.moeIntermediate);
-  int shortestRatio = 0;
-  for (const LayerSpec& spec : plan.layers) {
-    if (spec.ratio != 0 && !spec.indexer)
-      shortestRatio = shortestRatio == 0 ? spec.ratio : std::min(shortestRatio, spec.ratio);
-  }
-  const int denseEntries = shortestRatio == 0 ? 0 : limits.context / shortestRatio;
+  const auto segment = static_cast<std::size_t>(limits.segment);
+  const auto topK = static_cast<std::size_t>(c.indexTopK);
+  const Entries entries = entriesOf(plan, limits.context);
+  const bool packed = limits.numerics == Numerics::kVendor;
 
-  carver.take(streams, static_cast<std::size_t>(limits.segment) * m * d);
+  carver.take(streams, segment * m * d);
   carver.take(streamsNext, n * m * d);
   carver.take(mixes, n * (2 + m) * m);
   carver.take(pre, n * m);
+  if (plan.laggedMix) carver.take(carriedMix, segment * m);
   carver.take(post, n * m);
   carver.take(comb, n * m * m);
   carver.take(hidden, n * d);
@@ -61,11 +67,32 @@ std::uint64_t Workspace::carve(std::byte* base, const ModelConfig& c, const Laye
   carver.take(compressScores, n * widest);
   carver.take(indexQuery, n * c.indexHeads * c.indexHeadDim);
   carver.take(indexWeight, n * c.indexHeads);
-  carver.take(indexScore, threads * static_cast<std::size_t>(limits.context / 4 + 1));
-  carver.take(indexChoice, n * c.indexTopK);
-  keysStride = c.slidingWindow + std::max(c.indexTopK, denseEntries);
-  carver.take(keys, threads * keysStride);
-  carver.take(attentionScratch, threads * keysStride);
+  if (entries.chosen) {
+    carver.take(indexScore, threads * kScoreBlock);
+    carver.take(indexScratch, threads * static_cast<std::size_t>(c.indexHeadDim));
+    bestStride = BestScores::roomFor(c.indexTopK) + BestScores::roomFor(c.candidateBlocks);
+    carver.take(best, threads * bestStride);
+    carver.take(choice, segment * topK);
+    if (packed) carver.take(entryRows, threads * topK * static_cast<std::size_t>(c.headDim));
+  }
+  // With no more entries than the candidates hold, all are candidates.
+  if (entries.restricted && entries.most > static_cast<std::int64_t>(c.candidateBlocks) * c.candidateBlockSize) {
+    carver.take(candidates, segment * static_cast<std::size_t>(c.candidateBlocks));
+    carver.take(candidateCount, segment);
+  }
+  if (packed) carver.take(allEntries, static_cast<std::size_t>(entries.all) * static_cast<std::size_t>(c.headDim));
+  carver.take(entry, static_cast<std::size_t>(c.headDim));
+  carver.take(indexKey, static_cast<std::size_t>(c.indexHeadDim));
+  keysStride = c.slidingWindow + std::max(entries.chosen ? c.indexTopK : 0, entries.all);
+  carver.take(keys, threads * static_cast<std::size_t>(keysStride));
+  carver.take(attentionScratch, threads * static_cast<std::size_t>(keysStride));
+  if (c.engram.present()) {
+    const auto columns = static_cast<std::size_t>(c.engram.columns());
+    carver.take(engramIds, segment * c.engram.layers.size() * columns);
+    carver.take(engramBlock, kEngramRows * columns);
+    carver.take(engramValues, kEngramRows * columns * static_cast<std::size_t>(c.engram.headDim));
+    carver.take(engramKeys, kEngramRows * (m + 1) * d);
+  }
   carver.take(cosines, 2 * n * (c.ropeDim / 2));
   carver.take(sines, 2 * n * (c.ropeDim / 2));
   carver.take(routerLogits, n * mostExperts);

@@ -90,7 +90,14 @@ Status doesNotFit(const PlanInput& input, std::uint64_t budget, const FixedBytes
                     " shortfall_bytes=" + std::to_string(shortfall));
 }
 
-std::uint64_t bytesOf(const PlanInput& input, const EnginePlan& plan, MemoryTag tag) {
+// Experts are worth more than n-gram rows, which are read ahead anyway.
+constexpr std::uint64_t kEngramShare = 16;
+
+std::uint64_t moreEngramBytes(const PlanInput& input, std::uint64_t used, std::uint64_t limit) {
+  return used >= limit ? 0 : std::min(input.engramMoreBytes, (limit - used) / kEngramShare);
+}
+
+std::uint64_t bytesOf(const PlanInput& input, const EnginePlan& plan, std::uint64_t moreEngram, MemoryTag tag) {
   switch (tag) {
     case MemoryTag::kDense:
       return plan.streamsDense ? input.denseBytes - input.streamableBytes + input.windowBytes : input.denseBytes;
@@ -105,7 +112,7 @@ std::uint64_t bytesOf(const PlanInput& input, const EnginePlan& plan, MemoryTag 
     case MemoryTag::kScratch:
       return input.scratchBytes;
     case MemoryTag::kEngramCache:
-      return input.engramBytes;
+      return input.engramBytes + moreEngram;
     case MemoryTag::kExpertCache:
       return plan.expertSlots * input.slotBytes;
     case MemoryTag::kReserve:
@@ -149,11 +156,13 @@ Result<EnginePlan> planMemory(const PlanInput& input) {
   const std::uint64_t working =
       asked.value_or(std::min(input.totalExperts, static_cast<std::uint64_t>(std::max(input.expertsPerToken, 1))));
   plan.streamsDense = fixed.canStream() && need(fixed.resident, working) > limit;
-  const std::uint64_t used = plan.streamsDense ? fixed.streamed : fixed.resident;
+  const std::uint64_t needed = plan.streamsDense ? fixed.streamed : fixed.resident;
+  const std::uint64_t moreEngram = moreEngramBytes(input, need(needed, working), limit);
+  const std::uint64_t used = needed + moreEngram;
   plan.expertSlots = asked.value_or(std::max(slotsWithin(input, used, limit), least));
   for (int i = 0; i < static_cast<int>(MemoryTag::kCount); ++i) {
     const auto tag = static_cast<MemoryTag>(i);
-    plan.parts.push_back({tag, bytesOf(input, plan, tag)});
+    plan.parts.push_back({tag, bytesOf(input, plan, moreEngram, tag)});
     plan.usedBytes += plan.parts.back().bytes;
   }
   return plan;

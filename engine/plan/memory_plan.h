@@ -22,7 +22,8 @@ struct PlanInput {
   std::uint64_t scratchBytes = 0;             ///< activations for the chunk and segment in use
   std::uint64_t draftBytes = 0;               ///< drafter, where it is resident
   std::uint64_t visionBytes = 0;              ///< image tower, where it is resident
-  std::uint64_t engramBytes = 0;              ///< cache of engram rows
+  std::uint64_t engramBytes = 0;              ///< cache of n-gram rows, the least that is made
+  std::uint64_t engramMoreBytes = 0;          ///< what it can use beyond that
   std::uint64_t slotBytes = 0;                ///< RAM of one expert slot (ExpertStore::slotBytes)
   std::uint64_t totalExperts = 0;             ///< routed experts of all layers; more slots are never made
   int expertsPerToken = 0;                    ///< experts that one token needs in one layer
@@ -40,12 +41,13 @@ struct PlanInput {
 
 /// Fills budgetBytes, usedBytes, parts (every MemoryTag, in its order), expertSlots and streamsDense of a plan; the
 /// other fields are the caller's. Order: everything fixed and a minimum working set of experts (those of one layer's
-/// step, or what was asked for), then the dense weights, then more experts. Where the dense weights do not fit beside
-/// the working set, their streamable part is read for each pass; only models without one are given fewer slots than a
-/// step needs. Without ramBytes the budget is the free memory less systemMargin(). Planned slots also stay within free
-/// memory less a thirty-second, since --ram is a ceiling and no promise; slots that were asked for are made when they
-/// fit the budget. Errors: kMemory ("memory_budget") with the shortfall and the nearest settings that work; kUsage for
-/// zero slots or both cacheExperts and cap.
+/// step, or what was asked for), then the dense weights, then more experts and, with a sixteenth of that memory at
+/// most, more n-gram rows. Where the dense weights do not fit beside the working set, their streamable part is read for
+/// each pass; only models without one are given fewer slots than a step needs. Without ramBytes the budget is the free
+/// memory less systemMargin(). Planned slots also stay within free memory less a thirty-second, since --ram is a
+/// ceiling and no promise; slots that were asked for are made when they fit the budget. Errors: kMemory
+/// ("memory_budget") with the shortfall and the nearest settings that work; kUsage for zero slots or both cacheExperts
+/// and cap.
 Result<EnginePlan> planMemory(const PlanInput& input);
 
 }  // namespace colibri

@@ -3,6 +3,7 @@
 #include "checkpoint/expected_tensors.h"
 #include "store/dense_streaming.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -44,25 +45,25 @@ void addWants(std::span<const DenseStore::Want> wants, ModelSizes& sizes) {
   sizes.resident.windows = streamingWindowBytes(wants);
 }
 
-ModelSizes emptySizes(const ModelConfig& config) {
+ModelSizes emptySizes(const ModelConfig& config, const LayerPlan& layers) {
   ModelSizes sizes;
   sizes.costs.expertsPerToken = config.expertsPerToken;
   sizes.costs.layers.resize(static_cast<std::size_t>(config.layers));
   for (std::size_t i = 0; i < sizes.costs.layers.size(); ++i) {
-    sizes.costs.layers[i].knowsExpertsEarly = static_cast<int>(i) < config.hashLayers;
+    LayerCost& cost = sizes.costs.layers[i];
+    const LayerSpec& spec = layers.layers[i];
+    cost.knowsExpertsEarly = spec.router == RouterKind::kHash;
+    cost.promptReach = layers.outputReach(static_cast<int>(i), config.slidingWindow);
+    if (spec.engram >= 0) cost.tableRows = config.engram.columns();
   }
   return sizes;
 }
 
-bool isEngramTable(std::string_view name) {
-  return name.ends_with(".engram.embed.weight") || name.ends_with(".engram.embed.scale");
-}
-
-bool isDraftExpert(std::string_view name) {
-  return name.find(".ffn.experts.") != std::string_view::npos;
-}
-
 }  // namespace
+
+std::int64_t LayerCost::rowsOf(std::int64_t rows, std::int64_t after) const {
+  return promptReach == 0 ? rows : std::clamp<std::int64_t>(promptReach - after, 0, rows);
+}
 
 std::uint64_t ModelCosts::totalExperts() const {
   std::uint64_t sum = 0;
@@ -82,52 +83,14 @@ std::uint64_t ModelCosts::denseBytesPerToken() const {
   return sum;
 }
 
-ModelSizes sizesOf(const ModelConfig& config, std::span<const DenseStore::Want> wants, const ExpertLayout& layout) {
-  ModelSizes sizes = emptySizes(config);
+ModelSizes sizesOf(const ModelConfig& config, const LayerPlan& layers, std::span<const DenseStore::Want> wants,
+                   const ExpertLayout& layout) {
+  ModelSizes sizes = emptySizes(config, layers);
   addWants(wants, sizes);
   for (int layer = 0; layer < layout.layers(); ++layer) {
     LayerCost& cost = sizes.costs.layers[static_cast<std::size_t>(layer)];
     cost.experts = layout.experts(layer);
     if (cost.experts > 0) cost.expertBytes = layout.place(layer, 0).bytes();
-  }
-  return sizes;
-}
-
-ModelSizes sizesFromHeaders(const ModelConfig& config, const ShardSet& shards) {
-  ModelSizes sizes = emptySizes(config);
-  std::vector<DenseStore::Want> wants;
-  for (const TensorInfo& tensor : shards.tensors()) {
-    switch (tensorRole(tensor.name)) {
-      case TensorRole::kDense:
-        wants.push_back({&tensor, MemoryTag::kDense});
-        break;
-      case TensorRole::kEngram:
-        if (!isEngramTable(tensor.name)) wants.push_back({&tensor, MemoryTag::kDense});
-        break;
-      case TensorRole::kEmbedding:
-      case TensorRole::kHead:
-        wants.push_back({&tensor, MemoryTag::kHead});
-        break;
-      case TensorRole::kDraft:
-        if (!isDraftExpert(tensor.name)) sizes.resident.draft += tensor.bytes;
-        break;
-      case TensorRole::kVision:
-        sizes.resident.vision += tensor.bytes;
-        break;
-      case TensorRole::kRoutedExpert:
-        // All experts of a layer have one size; the first one's six tensors are counted below.
-        if (const auto layer = layerOf(tensor.name, sizes.costs.layers.size());
-            layer && tensor.name.find(".ffn.experts.0.") != std::string::npos) {
-          sizes.costs.layers[*layer].expertBytes += tensor.bytes;
-        }
-        break;
-    }
-  }
-  addWants(wants, sizes);
-  const std::vector<int> counts = expertCounts(config, shards.tensors());
-  for (std::size_t i = 0; i < sizes.costs.layers.size(); ++i) {
-    LayerCost& cost = sizes.costs.layers[i];
-    cost.experts = cost.expertBytes == 0 ? 0 : counts[i];
   }
   return sizes;
 }

@@ -3,7 +3,7 @@
 
 #include "checkpoint/expert_layout.h"
 #include "checkpoint/model_config.h"
-#include "checkpoint/shard_set.h"
+#include "model/layer_plan.h"
 #include "store/dense_store.h"
 #include <colibri/types.h>
 
@@ -21,6 +21,11 @@ struct LayerCost {
   std::uint64_t expertBytes = 0;    ///< payload of one routed expert
   int experts = 0;                  ///< routed experts; 0: none
   bool knowsExpertsEarly = false;   ///< chosen by token id, so they can be read while earlier layers compute
+  int promptReach = 0;              ///< last prompt positions that are computed here; 0: all (LayerPlan::outputReach)
+  int tableRows = 0;                ///< rows of an n-gram table that one token reads before this layer
+
+  /// Rows of a stretch of `rows` prompt tokens, with `after` more behind it, that are computed here.
+  [[nodiscard]] std::int64_t rowsOf(std::int64_t rows, std::int64_t after) const;
 };
 
 struct ModelCosts {
@@ -38,9 +43,7 @@ struct ModelCosts {
 /// Resident tensors of a checkpoint by purpose, in bytes.
 struct ResidentBytes {
   std::uint64_t dense = 0;
-  std::uint64_t head = 0;   ///< output head and embedding table
-  std::uint64_t draft = 0;  ///< drafter without its routed experts
-  std::uint64_t vision = 0;
+  std::uint64_t head = 0;        ///< output head and embedding table
   std::uint64_t streamable = 0;  ///< part of dense that can be read for each pass
   std::uint64_t windows = 0;     ///< RAM that the streamable part needs when it is
 };
@@ -50,12 +53,9 @@ struct ModelSizes {
   ResidentBytes resident;
 };
 
-/// For models that this version runs: `wants` are the tensors that it keeps in RAM (ModelWeights::wants).
-[[nodiscard]] ModelSizes sizesOf(const ModelConfig& config, std::span<const DenseStore::Want> wants,
-                                 const ExpertLayout& layout);
-
-/// For families that are only recognised: from the roles of all tensors (tensorRole), engram tables left on disk.
-/// Drafter and vision weights count where they would be resident.
-[[nodiscard]] ModelSizes sizesFromHeaders(const ModelConfig& config, const ShardSet& shards);
+/// `wants` are the tensors that the engine keeps in RAM (ModelWeights::wants). Drafter and image tower are not among
+/// them: the one is not used yet, the other is loaded with the first image.
+[[nodiscard]] ModelSizes sizesOf(const ModelConfig& config, const LayerPlan& layers,
+                                 std::span<const DenseStore::Want> wants, const ExpertLayout& layout);
 
 }  // namespace colibri

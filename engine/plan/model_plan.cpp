@@ -1,6 +1,7 @@
 #include "plan/model_plan.h"
 
 #include "base/units.h"
+#include "checkpoint/expected_tensors.h"
 #include "checkpoint/model_id.h"
 #include "model/state.h"
 #include "model/weights.h"
@@ -10,6 +11,7 @@
 #include "plan/model_costs.h"
 #include "plan/planned_drives.h"
 #include "plan/probe.h"
+#include "store/engram_store.h"
 #include "store/expert_store.h"
 #include "store/usage_history.h"
 
@@ -25,6 +27,7 @@ WorkspaceLimits limitsOf(const EngineOptions& options, int physicalCores) {
   limits.segment = std::min(options.prefillSegment.value_or(kDefaultPrefillSegment), options.context);
   limits.chunk = std::min(options.prefillChunk.value_or(kDefaultPrefillChunk), limits.segment);
   limits.threads = options.threads.value_or(physicalCores);
+  limits.numerics = options.numerics;
   return limits;
 }
 
@@ -33,7 +36,7 @@ struct Sizes {
   ModelSizes model;
   std::uint64_t slotBytes = 0;
   std::uint64_t kvBytes = 0;
-  std::uint64_t engramBytes = 0;
+  std::uint64_t visionBytes = 0;  ///< of the image tower, once there is an image
   std::function<std::uint64_t(const WorkspaceLimits&)> scratchBytes;
 };
 
@@ -43,14 +46,17 @@ int mostExperts(const ModelCosts& costs) {
   return most;
 }
 
-Result<Sizes> sizesOfRunnable(const EngineOptions& options, const ModelFacts& model) {
+Result<Sizes> sizesOfModel(const EngineOptions& options, const ModelFacts& model) {
   COLIBRI_ASSIGN_OR_RETURN(const std::vector<DenseStore::Want> wants,
                            ModelWeights::wants(model.config, model.layers, model.shards));
   Sizes sizes;
-  sizes.model = sizesOf(model.config, wants, model.layout);
+  sizes.model = sizesOf(model.config, model.layers, wants, model.layout);
   sizes.slotBytes = ExpertStore::slotBytes(model.layout);
-  sizes.kvBytes = SequenceState::bytes(model.config, model.layers, options.context) +
+  sizes.kvBytes = SequenceState::bytes(model.config, model.layers, options.context, options.numerics) +
                   kSessionSnapshots * SequenceState::snapshotBytes(model.config, model.layers);
+  for (const TensorInfo& tensor : model.shards.tensors()) {
+    if (tensorRole(tensor.name) == TensorRole::kVision) sizes.visionBytes += tensor.bytes;
+  }
   const int most = mostExperts(sizes.model.costs);
   sizes.scratchBytes = [model, most](const WorkspaceLimits& limits) {
     return Workspace::bytes(model.config, model.layers, limits, most);
@@ -58,34 +64,20 @@ Result<Sizes> sizesOfRunnable(const EngineOptions& options, const ModelFacts& mo
   return sizes;
 }
 
-/// V4.1, which is recognised only: state by its specification's figures in released packing, weights by their headers.
-Sizes sizesOfRecognised(const EngineOptions& options, const ModelConfig& config, const ShardSet& shards) {
-  // 2.5 compressed and index rows a token, 288 + 68 bytes each; 4 bytes of n-gram history.
-  constexpr std::uint64_t kStatePerToken = 890 + 4;
-  // Open halves of the ratio-2 compressors: 3 layers, 2 slots, two fp32 rows.
-  constexpr std::uint64_t kCompressorRows = 24576;
-  // Raw rows of the two n-gram tables, 65,536 of 264 bytes each.
-  constexpr std::uint64_t kEngramRows = 2 * 65536;
-  constexpr std::uint64_t kEngramRowBytes = 264;
-  Sizes sizes;
-  sizes.model = sizesFromHeaders(config, shards);
-  // An expert's weights and scales are two extents, each read with the blocks around its ends.
-  constexpr std::uint64_t kEdges = 4 * kReadAlignment;
-  std::uint64_t expert = 0;
-  for (const LayerCost& layer : sizes.model.costs.layers) expert = std::max(expert, layer.expertBytes);
-  sizes.slotBytes = expert == 0 ? 0 : alignUp(expert) + kEdges;
-  const std::uint64_t rings = static_cast<std::uint64_t>(config.layers) *
-                              static_cast<std::uint64_t>(config.slidingWindow) *
-                              static_cast<std::uint64_t>(config.headDim) * sizeof(float);
-  sizes.kvBytes = kStatePerToken * static_cast<std::uint64_t>(options.context) +
-                  (1 + kSessionSnapshots) * (rings + kCompressorRows);
-  sizes.engramBytes = kEngramRows * kEngramRowBytes;
-  const int most = mostExperts(sizes.model.costs);
-  const LayerPlan layers = LayerPlan::make(config);
-  sizes.scratchBytes = [&config, layers, most](const WorkspaceLimits& limits) {
-    return Workspace::bytes(config, layers, limits, most);
-  };
-  return sizes;
+/// Cache of n-gram rows: exactly what was asked for; else at least what one pass over a few tokens needs, and as far as
+/// memory goes enough for the rows of some thousands of tokens.
+void planEngram(const EngineOptions& options, const EngramConfig& config, PlanInput& input) {
+  if (!config.present()) return;
+  if (options.engramRows) {
+    input.engramBytes = EngramStore::bytesFor(config, *options.engramRows);
+    return;
+  }
+  constexpr std::uint64_t kRows = 65536;
+  constexpr std::uint64_t kLeastTokens = 16;
+  const auto columns = static_cast<std::uint64_t>(config.columns());
+  input.engramBytes = EngramStore::bytesFor(config, kLeastTokens * columns);
+  const std::uint64_t most = EngramStore::bytesFor(config, kRows);
+  input.engramMoreBytes = most - std::min(most, input.engramBytes);
 }
 
 PlanInput inputOf(const EngineOptions& options, const ModelConfig& config, const Sizes& sizes,
@@ -96,9 +88,7 @@ PlanInput inputOf(const EngineOptions& options, const ModelConfig& config, const
   input.streamableBytes = resident.streamable;
   input.windowBytes = resident.windows;
   input.headBytes = resident.head;
-  input.draftBytes = resident.draft;
-  input.visionBytes = resident.vision;
-  input.engramBytes = sizes.engramBytes;
+  planEngram(options, config.engram, input);
   input.kvBytes = sizes.kvBytes;
   input.scratchBytes = sizes.scratchBytes(limits);
   input.slotBytes = sizes.slotBytes;
@@ -152,6 +142,9 @@ Result<ModelPlan> planSizes(const EngineOptions& options, const ModelConfig& con
   facts.memoryBytesPerSecond = around.memoryBytesPerSecond;
   facts.diskBytesPerSecond = combinedRate(around.drives);
   facts.drives = driveSetName(around.drives);
+  for (const PlannedDrive& drive : around.drives) {
+    if (!drive.isMirror) facts.smallReadsPerSecond = std::max(facts.smallReadsPerSecond, drive.iops4k);
+  }
   facts.slots = plan.expertSlots;
   facts.streamsDense = plan.streamsDense;
   facts.segment = limits.segment;
@@ -170,14 +163,37 @@ Result<ModelPlan> planSizes(const EngineOptions& options, const ModelConfig& con
     return sizes.scratchBytes(longer);
   };
   plan.advice = adviceFor(advice);
+  if (config.vision.present()) {
+    plan.advice.push_back("The image tower is read with the first image and takes its " +
+                          binarySize(sizes.visionBytes) + " from the expert cache.");
+  }
   return result;
 }
 
 }  // namespace
 
+Status checkSettingsFit(const EngineOptions& options, const ModelConfig& config) {
+  const auto refuse = [](const std::string& setting, const std::string& why) {
+    return Status(Code::kUnavailable, "setting_has_no_effect", setting + " cannot take effect with this model: " + why);
+  };
+  if (config.kvSourceLayers.empty()) {
+    const std::string own = "each of its layers has entries and index keys of its own. Leave it out.";
+    if (options.indexKeys != IndexKeyRule::kVendor) return refuse("--index-keys owner", own);
+    if (options.reuseGenerated) return refuse("--kv-prefix on", own);
+  }
+  if (options.engramRows && !config.engram.present())
+    return refuse("--engram-rows", "it has no n-gram tables. Leave it out.");
+  if (!options.maxImageTokens) return Status::ok();
+  if (!config.vision.present()) return refuse("--max-image-tokens", "it takes no images. Leave it out.");
+  if (*options.maxImageTokens <= config.vision.maxImageTokens) return Status::ok();
+  return refuse("--max-image-tokens " + std::to_string(*options.maxImageTokens),
+                "an image has at most " + std::to_string(config.vision.maxImageTokens) + " tokens. Give fewer.");
+}
+
 Result<ModelPlan> planModel(const EngineOptions& options, const ModelFacts& model,
                             const PlanSurroundings& surroundings) {
-  COLIBRI_ASSIGN_OR_RETURN(const Sizes sizes, sizesOfRunnable(options, model));
+  COLIBRI_RETURN_IF_ERROR(checkSettingsFit(options, model.config));
+  COLIBRI_ASSIGN_OR_RETURN(const Sizes sizes, sizesOfModel(options, model));
   return planSizes(options, model.config, sizes, surroundings);
 }
 
@@ -195,21 +211,14 @@ Result<PlannableModel> openForPlanning(const EngineOptions& options) {
   COLIBRI_ASSIGN_OR_RETURN(model.config, ModelConfig::load(options.model));
   COLIBRI_ASSIGN_OR_RETURN(model.shards, ShardSet::open(options.model, options.shardDirs));
   COLIBRI_ASSIGN_OR_RETURN(model.modelId, modelIdOf(options.model, *model.shards));
-  model.supported = model.config.supported();
   return model;
 }
 
 Result<ModelPlan> planOpened(const EngineOptions& options, const PlannableModel& model,
                              const PlanSurroundings& surroundings) {
-  if (model.supported.isOk()) {
-    COLIBRI_ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::build(model.config, *model.shards));
-    const LayerPlan layers = LayerPlan::make(model.config);
-    return planModel(options, {model.config, layers, *model.shards, layout}, surroundings);
-  }
-  const Sizes sizes = sizesOfRecognised(options, model.config, *model.shards);
-  COLIBRI_ASSIGN_OR_RETURN(ModelPlan planned, planSizes(options, model.config, sizes, surroundings));
-  planned.plan.advice.insert(planned.plan.advice.begin(), model.supported.message());
-  return planned;
+  COLIBRI_ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::build(model.config, *model.shards));
+  const LayerPlan layers = LayerPlan::make(model.config);
+  return planModel(options, {model.config, layers, *model.shards, layout}, surroundings);
 }
 
 }  // namespace colibri

@@ -43,9 +43,12 @@ struct ModelPlan {
 /// The turn that a plan's prediction speaks of unless a command knows better: the first one, its cache empty.
 inline constexpr TurnShape kTypicalTurn{128, 128, 0};
 
+/// kUnavailable ("setting_has_no_effect") when a setting was given that the model has no use for, with the reason.
+Status checkSettingsFit(const EngineOptions& options, const ModelConfig& config);
+
 /// Plans, predicts a typical first turn and gives advice, found by planning again with one thing changed. A plan whose
-/// usage history is preloaded (options.preload) starts with a full cache. Errors as planMemory(), and kCheckpoint when
-/// a needed tensor is absent.
+/// usage history is preloaded (options.preload) starts with a full cache. Errors as checkSettingsFit() and
+/// planMemory(), and kCheckpoint when a needed tensor is absent.
 Result<ModelPlan> planModel(const EngineOptions& options, const ModelFacts& model,
                             const PlanSurroundings& surroundings);
 
@@ -57,12 +60,10 @@ struct PlannableModel {
   ModelConfig config;
   std::shared_ptr<const ShardSet> shards;
   std::string modelId;
-  Status supported;  ///< whether this version can run it
 };
 Result<PlannableModel> openForPlanning(const EngineOptions& options);
 
-/// The same from a folder's headers, also for a family that is only recognised: its sizes come from the headers, its
-/// state from the format's own figures, and advice begins with why it does not run.
+/// The same from a folder's headers.
 Result<ModelPlan> planOpened(const EngineOptions& options, const PlannableModel& model,
                              const PlanSurroundings& surroundings);
 

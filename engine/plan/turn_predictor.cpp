@@ -1,5 +1,7 @@
 #include "plan/turn_predictor.h"
 
+#include "io/read_backend.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -55,6 +57,15 @@ TurnPredictor TurnPredictor::with(const PredictorFacts& facts) const {
   return changed;
 }
 
+double TurnPredictor::tableSeconds(const LayerCost& layer) const {
+  // A row's values and its scales lie in two places.
+  const double reads = 2.0 * layer.tableRows;
+  if (m_facts.smallReadsPerSecond > 0) return reads / m_facts.smallReadsPerSecond;
+  return m_constants.diskBytesPerSecond > 0
+             ? reads * static_cast<double>(kReadAlignment) / m_constants.diskBytesPerSecond
+             : 0;
+}
+
 TurnPredictor::Seconds TurnPredictor::tokenSeconds(double hitRate) const {
   const CostConstants& c = m_constants;
   const double miss = std::clamp(1 - hitRate, 0.0, 1.0);
@@ -71,9 +82,11 @@ TurnPredictor::Seconds TurnPredictor::tokenSeconds(double hitRate) const {
     const double stream = m_facts.streamsDense && c.diskBytesPerSecond > 0
                               ? static_cast<double>(layer.streamedBytes) / c.diskBytesPerSecond
                               : 0;
-    sum.disk += reads + stream;
+    const double rows = tableSeconds(layer);
+    sum.disk += reads + stream + rows;
     sum.compute += dense + experts;
     if (layer.knowsExpertsEarly || m_facts.streamsDense) driveBusyUntil += reads + stream;
+    driveBusyUntil += rows;
     if (m_facts.slots < 2) {
       sum.total += dense + reads + experts;  // the one slot holds either a read or an expert at work
     } else if (layer.knowsExpertsEarly) {
@@ -90,28 +103,30 @@ TurnPredictor::Seconds TurnPredictor::tokenSeconds(double hitRate) const {
   return sum;
 }
 
-double TurnPredictor::distinctExperts(std::int64_t rows) const {
+double TurnPredictor::distinctExperts(std::int64_t rows, std::int64_t after) const {
   double sum = 0;
   for (const LayerCost& layer : m_costs.layers) {
     const double n = std::max(1, layer.experts);
     const double k = std::min<double>(m_costs.expertsPerToken, n);
-    if (layer.experts > 0) sum += n * (1 - std::pow(1 - k / n, static_cast<double>(rows)));
+    if (layer.experts > 0) sum += n * (1 - std::pow(1 - k / n, static_cast<double>(layer.rowsOf(rows, after))));
   }
   return sum;
 }
 
-double TurnPredictor::residentAfter(std::int64_t rows, double resident, double slots) const {
+double TurnPredictor::residentAfter(std::int64_t rows, std::int64_t after, double resident, double slots) const {
   const double all = static_cast<double>(std::max<std::uint64_t>(1, m_costs.totalExperts()));
-  return std::min(slots, resident + distinctExperts(rows) * (1 - std::min(1.0, resident / all)));
+  return std::min(slots, resident + distinctExperts(rows, after) * (1 - std::min(1.0, resident / all)));
 }
 
-TurnPredictor::Seconds TurnPredictor::segmentSeconds(int rows, double missShare) const {
+TurnPredictor::Seconds TurnPredictor::segmentSeconds(int segmentRows, std::int64_t after, double missShare) const {
   const CostConstants& c = m_constants;
-  const int chunk = std::max(1, std::min(m_facts.chunk, rows));
-  const double passes = std::ceil(static_cast<double>(rows) / chunk);
-  const double further = rows - passes;
   Seconds sum;
   for (const LayerCost& layer : m_costs.layers) {
+    const auto rows = static_cast<double>(layer.rowsOf(segmentRows, after));
+    if (rows == 0) continue;
+    const double chunk = std::max(1.0, std::min<double>(m_facts.chunk, rows));
+    const double passes = std::ceil(rows / chunk);
+    const double further = rows - passes;
     const auto expert = static_cast<double>(layer.expertBytes);
     const auto shared = static_cast<double>(layer.sharedBytes);
     const double n = std::max(1, layer.experts);
@@ -123,7 +138,8 @@ TurnPredictor::Seconds TurnPredictor::segmentSeconds(int rows, double missShare)
                            (expert * std::max(0.0, rows * k - inPasses) + shared * further) * c.expertRow;
     double bytes = distinct * missShare * expert;
     if (m_facts.streamsDense) bytes += static_cast<double>(layer.streamedBytes);
-    const double reads = c.diskBytesPerSecond > 0 ? bytes / c.diskBytesPerSecond : 0;
+    const double reads =
+        (c.diskBytesPerSecond > 0 ? bytes / c.diskBytesPerSecond : 0) + segmentRows * tableSeconds(layer);
     sum.disk += reads;
     sum.compute += dense + experts;
     sum.total += dense + (m_facts.slots < 2 ? reads + experts : std::max(reads, experts));
@@ -138,11 +154,11 @@ TurnPredictor::Seconds TurnPredictor::prefillSeconds(std::int64_t tokens, double
   Seconds sum;
   for (std::int64_t left = tokens; left > 0; left -= segment) {
     const int rows = static_cast<int>(std::min<std::int64_t>(left, segment));
-    const Seconds one = segmentSeconds(rows, 1 - std::min(1.0, resident / all));
+    const Seconds one = segmentSeconds(rows, left - rows, 1 - std::min(1.0, resident / all));
     sum.total += one.total;
     sum.disk += one.disk;
     sum.compute += one.compute;
-    resident = residentAfter(rows, resident, slots);
+    resident = residentAfter(rows, left - rows, resident, slots);
   }
   const double head = static_cast<double>(m_costs.headBytes) * m_constants.dense;
   sum.total += head;
@@ -172,7 +188,7 @@ double TurnPredictor::meanHitRate(const HitCurve& curve, double resident, double
 
 TurnPredictor::Decode TurnPredictor::decode(const TurnShape& shape) const {
   const auto slots = static_cast<double>(m_facts.slots);
-  const double held = residentAfter(shape.promptTokens, static_cast<double>(shape.residentExperts), slots);
+  const double held = residentAfter(shape.promptTokens, 0, static_cast<double>(shape.residentExperts), slots);
   Decode result;
   result.hitRate = meanHitRate(m_curve, held, slots, shape.answerTokens - 1);
   result.perToken = tokenSeconds(result.hitRate);

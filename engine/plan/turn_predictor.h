@@ -26,6 +26,7 @@ struct PredictorFacts {
   int threads = 1;
   double memoryBytesPerSecond = 0;  ///< measured for all threads; 0: not measured
   double diskBytesPerSecond = 0;    ///< combinedRate() of the plan's drives; 0: unknown
+  double smallReadsPerSecond = 0;   ///< random 4 KiB reads of the drive with the tables; 0: unknown
   std::string drives;               ///< driveSetName() of the plan's drives
   std::uint64_t slots = 0;
   bool streamsDense = false;
@@ -35,9 +36,10 @@ struct PredictorFacts {
 
 /// Time of one token, in layers: dense + max(reads, experts that compute meanwhile) + the expert that arrives last.
 /// Hash-routed layers' reads start with the token and hide behind everything before them; misses of a layer are
-/// binomial. While a cache fills, its hit rate is that of a cache of what it holds so far. Prefill: each segment sweeps
-/// all layers once, a layer takes max(reads of its distinct experts, computing them). Everything falls or stays when
-/// slots grow. Not thread-safe; cheap enough (below a millisecond) for each turn.
+/// binomial. Rows of n-gram tables are read from the token on as well. While a cache fills, its hit rate is that of a
+/// cache of what it holds so far. Prefill: each segment sweeps all layers once, a layer takes max(reads of its distinct
+/// experts, computing them) for the rows that it computes. Everything falls or stays when slots grow. Not thread-safe;
+/// cheap enough (below a millisecond) for each turn.
 class TurnPredictor {
 public:
   /// Nothing to predict: predict() says nothing.
@@ -69,11 +71,14 @@ private:
     double hitRate = 0;
   };
   [[nodiscard]] Seconds tokenSeconds(double hitRate) const;
-  [[nodiscard]] Seconds segmentSeconds(int rows, double missShare) const;
+  /// `after`: prompt tokens behind the segment.
+  [[nodiscard]] Seconds segmentSeconds(int rows, std::int64_t after, double missShare) const;
+  /// Reading one token's rows of the n-gram table before `layer`, none of them in the cache.
+  [[nodiscard]] double tableSeconds(const LayerCost& layer) const;
   [[nodiscard]] Seconds prefillSeconds(std::int64_t tokens, double resident) const;
-  [[nodiscard]] double distinctExperts(std::int64_t rows) const;
-  /// Experts in the cache after a prompt.
-  [[nodiscard]] double residentAfter(std::int64_t rows, double resident, double slots) const;
+  [[nodiscard]] double distinctExperts(std::int64_t rows, std::int64_t after) const;
+  /// Experts in the cache after a stretch of a prompt with `after` more tokens behind it.
+  [[nodiscard]] double residentAfter(std::int64_t rows, std::int64_t after, double resident, double slots) const;
   [[nodiscard]] double meanHitRate(const HitCurve& curve, double resident, double slots, std::int64_t tokens) const;
   [[nodiscard]] Decode decode(const TurnShape& shape) const;
   [[nodiscard]] double fitExponent(const TurnRecord& turn) const;

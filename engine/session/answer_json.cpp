@@ -72,7 +72,11 @@ OrderedJson doneEventJson(const Answer& answer) {
                      {"prefetched_used", experts.prefetchedUsed},
                      {"prefetched_unused", experts.prefetchedUnused},
                      {"disks", std::move(disks)}}},
-                   {"engram", {{"rows", 0}, {"row_hits", 0}, {"bytes_read", 0}}},
+                   {"engram",
+                    {{"rows", answer.engram.rows},
+                     {"row_hits", answer.engram.rowHits},
+                     {"bytes_read", answer.engram.bytesRead},
+                     {"wait_s", answer.engram.waitSeconds}}},
                    // Without drafts each token after the first takes one forward pass.
                    {"drafts",
                     {{"rounds", 0},

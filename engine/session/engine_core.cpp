@@ -68,11 +68,17 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   COLIBRI_RETURN_IF_ERROR(engine->planAndAllocate(cancellation));
   COLIBRI_RETURN_IF_ERROR(engine->loadWeights(progress, cancellation, dense));
   COLIBRI_RETURN_IF_ERROR(engine->openExperts(wrap));
-  const ModelContext context{engine->m_config,   engine->m_layers, engine->m_weights,
-                             *engine->m_kernels, *engine->m_team,  *engine->m_experts,
-                             *engine->m_work,    options.numerics, engine->m_dense->stream()};
+  COLIBRI_RETURN_IF_ERROR(engine->openEngram());
+  ModelContext context{engine->m_config,   engine->m_layers, engine->m_weights,
+                       *engine->m_kernels, *engine->m_team,  *engine->m_experts,
+                       *engine->m_work,    options.numerics, engine->m_dense->stream()};
+  context.indexKeys = options.indexKeys;
+  context.engram = engine->m_engram ? &*engine->m_engram : nullptr;
   engine->m_transformer = std::make_unique<Transformer>(context);
-  engine->m_team->setLeaderWork([store = engine->m_experts.get()] { store->poll(); });
+  engine->m_team->setLeaderWork([experts = engine->m_experts.get(), engram = engine->m_engramStore.get()] {
+    experts->poll();
+    if (engram != nullptr) engram->poll();
+  });
   engine->m_governor.emplace(options.prefetch);
   engine->m_guard.emplace(engine->m_plan.budgetBytes, base, kProcessReserveBytes);
   if (options.preload) COLIBRI_RETURN_IF_ERROR(engine->preload(progress, cancellation));
@@ -82,11 +88,6 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
 
 Status EngineCore::readModel() {
   COLIBRI_ASSIGN_OR_RETURN(m_config, ModelConfig::load(m_options.model));
-  if (m_config.family != ModelFamily::kDeepSeekV4) {
-    return Status(Code::kCheckpoint, "unsupported_model",
-                  "This build computes DeepSeek V4 checkpoints; " + m_config.modelType +
-                      " is recognised, but cannot be run yet. `coli info`, `tokenize` and `render` work with it.");
-  }
   COLIBRI_RETURN_IF_ERROR(checkShapes(m_config));
   if (m_options.context > m_config.maxPositions) {
     return Status(Code::kUnavailable, "context_too_long",
@@ -113,6 +114,7 @@ Status EngineCore::readModel() {
   m_summary.vocabSize = m_config.vocabSize;
   m_summary.contextLimit = m_config.maxPositions;
   m_summary.expertBytes = m_layout.maxExpertBytes();
+  m_summary.imageToken = m_config.vision.present() ? m_config.imageToken : -1;
   return Status::ok();
 }
 
@@ -158,6 +160,7 @@ Status EngineCore::planAndAllocate(const Cancellation& cancellation) {
   limits.segment = m_plan.prefillSegment;
   limits.chunk = m_plan.prefillChunk;
   limits.threads = m_plan.threads;
+  limits.numerics = m_options.numerics;
   COLIBRI_ASSIGN_OR_RETURN(m_work, Workspace::create(m_config, m_layers, limits, m_mostExperts, m_ledger));
   return Status::ok();
 }
@@ -208,6 +211,47 @@ Status EngineCore::openExperts(const ReadBackendWrapper& wrap) {
   return Status::ok();
 }
 
+Status EngineCore::openEngram() {
+  if (!m_config.engram.present()) return Status::ok();
+  std::vector<std::string> notices;
+  COLIBRI_ASSIGN_OR_RETURN(m_engramTables, openEngramTables(m_config, m_options.model, m_tokenizer.get(),
+                                                            m_options.dataFolder, m_summary.modelId, &notices));
+  addNotices(std::move(notices));
+  COLIBRI_ASSIGN_OR_RETURN(std::vector<EngramTable> tables, engramTables(m_config, *m_shards));
+  ReadOptions read = readOptions(m_options, std::max(m_plan.queueDepth, kEngramQueueDepth));
+  read.drives = m_files.drives;
+  for (DriveOptions& drive : read.drives) drive.queueDepth = std::max(drive.queueDepth, kEngramQueueDepth);
+  read.spans = m_spans.get();
+  COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<ReadBackend> backend, openReadBackend(m_files.files, read));
+  EngramStoreOptions options;
+  for (const MemoryPart& part : m_plan.parts) {
+    if (part.tag == MemoryTag::kEngramCache) options.cacheBytes = part.bytes;
+  }
+  COLIBRI_ASSIGN_OR_RETURN(m_engramStore,
+                           EngramStore::create(std::move(tables), std::move(backend), options, m_ledger));
+  m_engram.emplace(EngramContext{m_engramTables->hash, m_engramTables->classOf, *m_engramStore});
+  return Status::ok();
+}
+
+Result<std::shared_ptr<const EncodedImage>> EngineCore::encodeImage(const ImagePixels& pixels,
+                                                                    const Cancellation& cancellation) {
+  if (m_summary.imageToken < 0) {
+    return Status(Code::kUnavailable, "no_images", "This model takes no images; leave the image out.");
+  }
+  if (!m_images) {
+    COLIBRI_ASSIGN_OR_RETURN(m_images,
+                             ImageEncoder::create(m_config, *m_shards, *m_kernels, *m_team, m_options.numerics,
+                                                  m_options.maxImageTokens, m_files.files, m_ledger));
+  }
+  if (!m_images->loaded()) {
+    // The tower takes its room from the expert cache, which fills what the budget leaves.
+    const std::int64_t free = static_cast<std::int64_t>(m_plan.budgetBytes) - m_ledger->total();
+    const auto needed = static_cast<std::int64_t>(m_images->bytesNeeded());
+    if (needed > free) (void)m_experts->shrink(static_cast<std::uint64_t>(needed - free));
+  }
+  return m_images->encode(pixels, cancellation);
+}
+
 Status EngineCore::preload(const std::function<void(const LoadProgress&)>& progress, const Cancellation& cancellation) {
   std::vector<std::uint32_t> order = m_log->usage().hottest(m_experts->slots());
   // What was never used comes after, evenly over the layers.
@@ -246,7 +290,19 @@ std::vector<std::string> EngineCore::takeNotices() {
 }
 
 void EngineCore::guardMemory() {
-  if (std::string notice = m_guard->check(*m_experts); !notice.empty()) addNotices({std::move(notice)});
+  // The image tower goes first: only the next image needs it again.
+  const auto spare = [this]() -> std::uint64_t {
+    if (!m_images || !m_images->loaded()) return 0;
+    m_images->drop();
+    return m_images->bytesNeeded();
+  };
+  if (std::string notice = m_guard->check(*m_experts, spare); !notice.empty()) addNotices({std::move(notice)});
+}
+
+EngramUse EngineCore::engramUse() const {
+  if (!m_engramStore) return {};
+  const EngramStoreStats stats = m_engramStore->stats();
+  return {stats.rows, stats.rowHits, stats.bytesRead, stats.waitSeconds};
 }
 
 std::uint64_t EngineCore::residentExperts() const {
@@ -265,6 +321,10 @@ LiveCounters EngineCore::live() const {
   counters.expertsPrefetched = stats.prefetched;
   counters.prefetchedUsed = stats.prefetchedUsed;
   counters.prefetchedUnused = stats.prefetchedUnused;
+  const EngramUse engram = engramUse();
+  counters.engramRows = engram.rows;
+  counters.engramHits = engram.rowHits;
+  counters.engramBytesRead = engram.bytesRead;
   counters.expertSlots = m_experts->slots();
   counters.anonymousBytes = static_cast<std::int64_t>(m_guard->bytes());
   counters.memoryBytes = m_ledger->total();
@@ -287,7 +347,7 @@ Status EngineCore::writeTrace(const std::filesystem::path& file) const {
 
 Result<std::unique_ptr<Session>> EngineCore::newSession() {
   COLIBRI_ASSIGN_OR_RETURN(std::unique_ptr<SequenceState> state,
-                           SequenceState::create(m_config, m_layers, m_options.context, m_ledger));
+                           SequenceState::create(m_config, m_layers, m_options.context, m_options.numerics, m_ledger));
   return std::unique_ptr<Session>(std::make_unique<SessionCore>(shared_from_this(), std::move(state)));
 }
 

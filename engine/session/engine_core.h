@@ -9,11 +9,14 @@
 #include "model/prefetch_governor.h"
 #include "model/transformer.h"
 #include "model/weights.h"
+#include "session/engram_tables.h"
+#include "session/image_encoder.h"
 #include "session/memory_guard.h"
 #include "session/shard_files.h"
 #include "session/turn_log.h"
 #include "store/dense_store.h"
 #include "store/dense_streaming.h"
+#include "store/engram_store.h"
 #include "store/expert_store.h"
 #include "telemetry/span_recorder.h"
 #include <colibri/engine.h>
@@ -58,13 +61,18 @@ public:
   [[nodiscard]] Prediction predict(std::int64_t promptTokens, std::int64_t answerTokens) const override;
   [[nodiscard]] std::vector<std::string> takeNotices() override;
   Status writeTrace(const std::filesystem::path& file) const override;
+  Result<std::shared_ptr<const EncodedImage>> encodeImage(const ImagePixels& pixels,
+                                                          const Cancellation& cancellation) override;
   Result<std::unique_ptr<Session>> newSession() override;
 
   [[nodiscard]] const ModelConfig& config() const { return m_config; }
   [[nodiscard]] const LayerPlan& layers() const { return m_layers; }
   [[nodiscard]] const WorkspaceLimits& limits() const { return m_work->limits; }
   [[nodiscard]] Transformer& transformer() { return *m_transformer; }
+  [[nodiscard]] const ModelWeights& weights() const { return m_weights; }
   [[nodiscard]] ExpertStore& experts() { return *m_experts; }
+  /// N-gram rows read so far; all zero for models without such tables.
+  [[nodiscard]] EngramUse engramUse() const;
   [[nodiscard]] PrefetchGovernor& prefetching() { return *m_governor; }
   [[nodiscard]] TurnLog& log() { return *m_log; }
   [[nodiscard]] std::uint64_t residentExperts() const;
@@ -86,6 +94,7 @@ private:
   Status loadWeights(const std::function<void(const LoadProgress&)>& progress, const Cancellation& cancellation,
                      const DenseStreamingHook& hook);
   Status openExperts(const ReadBackendWrapper& wrap);
+  Status openEngram();
   Status preload(const std::function<void(const LoadProgress&)>& progress, const Cancellation& cancellation);
 
   EngineOptions m_options;
@@ -111,6 +120,10 @@ private:
   std::unique_ptr<DenseStore> m_dense;
   ModelWeights m_weights;
   std::unique_ptr<ExpertStore> m_experts;
+  std::optional<EngramTables> m_engramTables;
+  std::unique_ptr<EngramStore> m_engramStore;
+  std::optional<EngramContext> m_engram;
+  std::unique_ptr<ImageEncoder> m_images;
   std::unique_ptr<Workspace> m_work;
   std::unique_ptr<Team> m_team;
   std::unique_ptr<Transformer> m_transformer;

@@ -106,6 +106,14 @@ ExpertUse expertUse(const ExpertStoreStats& before, const ExpertStoreStats& afte
   return use;
 }
 
+EngramUse since(const EngramUse& before, EngramUse now) {
+  now.rows -= before.rows;
+  now.rowHits -= before.rowHits;
+  now.bytesRead -= before.bytesRead;
+  now.waitSeconds -= before.waitSeconds;
+  return now;
+}
+
 void fillTimings(Answer& answer, TimeLedger& time, double prefill, double firstToken, double load) {
   time.enter(TimeCause::kOther);
   Timings& t = answer.timings;
@@ -122,17 +130,18 @@ void fillTimings(Answer& answer, TimeLedger& time, double prefill, double firstT
 
 }  // namespace
 
-Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const GenerateOptions& options,
+Result<Answer> SessionCore::generate(const ModelInput& prompt, const GenerateOptions& options,
                                      const Cancellation& cancellation, const GenerateCallbacks& callbacks) {
   TimeLedger time(m_engine->spans());
   const auto start = Clock::now();
   ExpertStore& experts = m_engine->experts();
   const TurnMark begin = markOf(time, experts.stats());
   const std::vector<DriveCounters> drivesBefore = m_engine->drives();
+  const EngramUse engramBefore = m_engine->engramUse();
   const std::uint64_t resident = m_engine->residentExperts();
   m_time = &time;
   Answer answer;
-  std::int64_t limit = m_state->context() - static_cast<std::int64_t>(prompt.size());
+  std::int64_t limit = m_state->context() - static_cast<std::int64_t>(prompt.tokens.size());
   if (options.maxTokens >= 0) limit = std::min(limit, options.maxTokens);
   // Without a limit of its own an answer mostly ends long before the context does.
   const std::int64_t likely = options.maxTokens >= 0 ? limit : std::min(limit, kTypicalTurn.answerTokens);
@@ -145,7 +154,7 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
   const double prefill = secondsSince(start);
   const TurnMark prompted = markOf(time, experts.stats());
   double firstToken = prefill;
-  answer.promptTokens = static_cast<std::int64_t>(prompt.size());
+  answer.promptTokens = static_cast<std::int64_t>(prompt.tokens.size());
   answer.reusedTokens = m_reused;
 
   AnswerText text(options);
@@ -168,8 +177,8 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
     answer.tokens.push_back(token);
     ++answer.completionTokens;
     const bool ended = std::find(ends.begin(), ends.end(), token) != ends.end() && token != banned;
-    // Experts that this token is certain to need are read while its text is shown.
-    if (!ended && answer.completionTokens < limit) m_engine->transformer().announce({&token, 1});
+    // What this token is certain to need, experts and n-gram rows, is read while its text is shown.
+    if (!ended && answer.completionTokens < limit) m_engine->transformer().announce(token, *m_state);
     if (!ended && detokenizer) event.text = text.push(detokenizer->push(token), answer);
     if (answer.completionTokens == 1) firstToken = secondsSince(start);
     if (callbacks.token) callbacks.token(event);
@@ -193,6 +202,7 @@ Result<Answer> SessionCore::generate(std::span<const TokenId> prompt, const Gene
   fillTimings(answer, time, prefill, firstToken, m_engine->loadSeconds());
   const TurnMark end = markOf(time, experts.stats());
   answer.experts = expertUse(begin.experts, end.experts, drivesBefore, m_engine->drives());
+  answer.engram = since(engramBefore, m_engine->engramUse());
   answer.memoryBudgetBytes = static_cast<std::int64_t>(m_engine->plan().budgetBytes);
   answer.memoryPeakBytes = m_engine->ledger()->peak();
   answer.anonymousPeakBytes = static_cast<std::int64_t>(m_engine->anonymousPeak());

@@ -5,6 +5,7 @@
 #include "store/expert_store.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace colibri {
@@ -17,9 +18,10 @@ public:
   MemoryGuard(std::uint64_t budget, std::uint64_t base, std::uint64_t reserve)
       : m_allowed(budget + (base > reserve ? base - reserve : 0)) {}
 
-  /// Looks, at most every 100 ms, and makes the expert cache smaller when the process holds too much. Returns a
-  /// sentence for the user when it did; empty otherwise.
-  std::string check(ExpertStore& experts);
+  /// Looks, at most every 100 ms. When the process holds too much, `spare` gives up what can be loaded again and
+  /// returns its bytes; for the rest the expert cache becomes smaller. Returns a sentence for the user about that;
+  /// empty otherwise.
+  std::string check(ExpertStore& experts, const std::function<std::uint64_t()>& spare);
 
   [[nodiscard]] std::uint64_t bytes() const { return m_memory.bytes(); }
   [[nodiscard]] std::uint64_t peak() const { return m_memory.peak(); }

@@ -32,17 +32,34 @@ void addTrace(const EngineCore& engine, const Trace& trace, std::uint64_t tokens
     out.push_back(tensor("ffn." + n + ".out", Dtype::kF32, layer.ffnOut, {tokens, d}));
     out.push_back(tensor("router." + n + ".ids", Dtype::kI32, layer.routerIds, {tokens, k}));
     out.push_back(tensor("router." + n + ".weights", Dtype::kF32, layer.routerWeights, {tokens, k}));
-    if (engine.layers().layers[i].indexer) {
+    const LayerSpec& spec = engine.layers().layers[i];
+    if (spec.chooses(static_cast<int>(i))) {
       out.push_back(tensor("indexer." + n + ".ids", Dtype::kI32, layer.indexIds,
                            {tokens, static_cast<std::uint64_t>(c.indexTopK)}));
     }
+    if (spec.candidates == CandidateRole::kChooses) {
+      out.push_back(tensor("candidates." + n, Dtype::kI32, layer.candidates,
+                           {tokens, static_cast<std::uint64_t>(c.candidateBlocks)}));
+    }
+    if (spec.engram >= 0) {
+      out.push_back(tensor("engram." + n + ".rows", Dtype::kI64, layer.engramRows,
+                           {tokens, static_cast<std::uint64_t>(c.engram.columns())}));
+      out.push_back(tensor("engram." + n + ".out", Dtype::kF32, layer.engramOut, {tokens, m, d}));
+    }
   }
+  out.push_back(tensor("final_norm", Dtype::kF32, trace.finalNorm, {trace.finalNorm.size() / d, d}));
 }
 
 }  // namespace
 
 Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens,
                                                const TeacherOptions& options, const Cancellation& cancellation) {
+  return computeLogits(engine, ModelInput{{tokens.begin(), tokens.end()}, {}}, options, cancellation);
+}
+
+Result<std::vector<NamedTensor>> computeLogits(Engine& engine, const ModelInput& input, const TeacherOptions& options,
+                                               const Cancellation& cancellation) {
+  const std::span<const TokenId> tokens = input.tokens;
   auto* core = dynamic_cast<EngineCore*>(&engine);
   if (core == nullptr) return Status(Code::kInternal, "foreign_engine", "Teacher forcing needs a local engine.");
   if (tokens.empty()) return Status(Code::kUsage, "empty_prompt", "The list of tokens is empty.");
@@ -59,6 +76,7 @@ Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const T
   }
   COLIBRI_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, core->newSession());
   auto& state = static_cast<SessionCore&>(*session);
+  COLIBRI_RETURN_IF_ERROR(state.checkImages(input));
 
   std::size_t prefill = tokens.size();
   if (options.via == TeacherOptions::Via::kDecode) prefill = 0;
@@ -69,9 +87,11 @@ Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const T
   std::vector<float> rows;
   std::vector<float>* all = options.allPositions ? &rows : nullptr;
   if (prefill > 0)
-    COLIBRI_RETURN_IF_ERROR(state.extend(Phase::kPrefill, tokens.first(prefill), cancellation, recorded, all));
+    COLIBRI_RETURN_IF_ERROR(
+        state.extend(Phase::kPrefill, tokens.first(prefill), input.images, cancellation, recorded, all));
   for (std::size_t i = prefill; i < tokens.size(); ++i) {
-    COLIBRI_RETURN_IF_ERROR(state.extend(Phase::kDecode, tokens.subspan(i, 1), cancellation, recorded, all));
+    COLIBRI_RETURN_IF_ERROR(
+        state.extend(Phase::kDecode, tokens.subspan(i, 1), input.images, cancellation, recorded, all));
   }
   if (!options.allPositions) rows.assign(state.logits().begin(), state.logits().end());
 

@@ -4,6 +4,7 @@
 #include "checkpoint/tensor.h"
 #include <colibri/cancellation.h>
 #include <colibri/engine.h>
+#include <colibri/image.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
 
@@ -32,8 +33,12 @@ struct NamedTensor {
 };
 
 /// "logits" F32 [positions, vocab] first; with trace also layer.{i} F32 [tokens, m, D], router.{i}.ids I32,
-/// router.{i}.weights F32, indexer.{i}.ids I32, attn.{i}.in/out and ffn.{i}.in/out F32 [tokens, D]. A new session is
-/// used. kUsage for bad tokens.
+/// router.{i}.weights F32, indexer.{i}.ids I32, attn.{i}.in/out and ffn.{i}.in/out F32 [tokens, D]; where the model has
+/// them candidates.{i} I32 [tokens, blocks], engram.{i}.rows I64 [tokens, columns] and engram.{i}.out F32 [tokens, m,
+/// D]; final_norm F32 [positions, D]. A new session is used. kUsage for bad tokens.
+Result<std::vector<NamedTensor>> computeLogits(Engine& engine, const ModelInput& input, const TeacherOptions& options,
+                                               const Cancellation& cancellation);
+/// The same for tokens without images.
 Result<std::vector<NamedTensor>> computeLogits(Engine& engine, std::span<const TokenId> tokens,
                                                const TeacherOptions& options, const Cancellation& cancellation);
 

@@ -28,6 +28,7 @@ public:
   struct Want {
     const TensorInfo* tensor = nullptr;
     MemoryTag tag = MemoryTag::kDense;
+    bool converted = false;  ///< the caller copies it in another form once it is loaded
   };
   using Progress = std::function<void(std::uint64_t doneBytes, std::uint64_t totalBytes)>;
 

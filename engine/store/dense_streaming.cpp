@@ -41,9 +41,8 @@ std::uint64_t blockBytes(const TensorInfo& tensor) {
 
 bool streamsWhenShort(const DenseStore::Want& want, std::uint64_t threshold) {
   const TensorInfo& tensor = *want.tensor;
-  // Vectors and routing tables are copied in another form when the views are made. Routers are asked before their layer
-  // is there, for guesses about which experts it will need.
-  return tensor.bytes >= threshold && tensor.bytes > 0 && tensor.shape.size() == 2 && tensor.dtype != Dtype::kI64 &&
+  // Routers are asked before their layer is there, for guesses about which experts it will need.
+  return tensor.bytes >= threshold && tensor.bytes > 0 && tensor.shape.size() == 2 && !want.converted &&
          !tensor.name.ends_with(".ffn.gate.weight") && layerOf(tensor.name).has_value();
 }
 

@@ -54,7 +54,9 @@ class FakeSession : public Session {
 public:
   explicit FakeSession(std::shared_ptr<FakeScript> script) : m_script(std::move(script)) {}
 
-  Status sync(std::span<const TokenId>, const Cancellation&, const std::function<void(const PrefillEvent&)>&) override {
+  using Session::generate;
+  using Session::sync;
+  Status sync(const ModelInput&, const Cancellation&, const std::function<void(const PrefillEvent&)>&) override {
     return Status::ok();
   }
   Status append(TokenId, const Cancellation&) override { return Status::ok(); }
@@ -62,8 +64,9 @@ public:
   std::span<const float> logits() const override { return {}; }
   void reset() override {}
 
-  Result<Answer> generate(std::span<const TokenId> prompt, const GenerateOptions& options,
-                          const Cancellation& cancellation, const GenerateCallbacks& callbacks) override {
+  Result<Answer> generate(const ModelInput& input, const GenerateOptions& options, const Cancellation& cancellation,
+                          const GenerateCallbacks& callbacks) override {
+    const std::span<const TokenId> prompt = input.tokens;
     if (!m_script->startError.isOk()) return m_script->startError;
     m_script->lastPrompt.assign(prompt.begin(), prompt.end());
     m_script->lastOptions = options;
@@ -150,6 +153,9 @@ public:
     counters.memoryBytes = 3LL << 30;
     counters.memoryBudgetBytes = 4LL << 30;
     return counters;
+  }
+  Result<std::shared_ptr<const EncodedImage>> encodeImage(const ImagePixels&, const Cancellation&) override {
+    return Status(Code::kUnavailable, "no_images", "This model takes no images.");
   }
   Result<std::unique_ptr<Session>> newSession() override {
     return std::unique_ptr<Session>(std::make_unique<FakeSession>(m_script));

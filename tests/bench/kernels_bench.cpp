@@ -72,15 +72,15 @@ void fp4(benchmark::State& state, const Kernels& kernels, const Weights& weights
   });
 }
 
-void fp8(benchmark::State& state, const Kernels& kernels, const Weights& weights, int rows) {
+void fp8(benchmark::State& state, const Kernels& kernels, const Weights& weights, int rows, int block) {
   const MatrixShape shape;
   const auto x = activations(rows, shape.k);
   std::vector<float> y(static_cast<std::size_t>(rows) * shape.n);
   std::vector<float> scratch(shape.k);
   const std::size_t codes = static_cast<std::size_t>(shape.n) * shape.k;
-  const std::size_t scales = static_cast<std::size_t>(shape.n / 128) * (shape.k / 128);
+  const std::size_t scales = static_cast<std::size_t>(shape.n / block) * (shape.k / block);
   stream(state, weights, codes + scales, 2.0 * shape.n * shape.k * rows, [&](const std::uint8_t* w) {
-    kernels.linearFp8({x.data(), rows, shape.k}, w, w + codes, shape.k, 128, {y.data(), shape.n, 0, shape.n},
+    kernels.linearFp8({x.data(), rows, shape.k}, w, w + codes, shape.k, block, {y.data(), shape.n, 0, shape.n},
                       scratch.data());
     benchmark::ClobberMemory();
   });
@@ -119,6 +119,56 @@ void attention(benchmark::State& state, const Kernels& kernels) {
       static_cast<double>(state.iterations()) * 4e-9 * kHeads * kWidth * kEntries, benchmark::Counter::kIsRate);
 }
 
+/// The 512 entries that a query of V4.1 chose, from their 288 bytes each.
+void unpackEntries(benchmark::State& state, const Kernels& kernels) {
+  constexpr int kWidth = 512;
+  constexpr int kEntries = 512;
+  constexpr std::size_t kStride = kWidth / 2 + kWidth / 16;
+  const auto x = activations(kEntries, kWidth);
+  std::vector<std::uint8_t> rows(kEntries * kStride);
+  for (std::size_t t = 0; t < kEntries; ++t)
+    kernels.encodeE2m1Groups16(&x[t * kWidth], kWidth, &rows[t * kStride], &rows[t * kStride + kWidth / 2]);
+  std::vector<float> y(x.size());
+  for (auto _ : state) {
+    for (std::size_t t = 0; t < kEntries; ++t)
+      kernels.decodeE2m1Groups16(&rows[t * kStride], &rows[t * kStride + kWidth / 2], kWidth, &y[t * kWidth]);
+    benchmark::ClobberMemory();
+  }
+  state.counters["Gvalue/s"] = benchmark::Counter(static_cast<double>(state.iterations()) * 1e-9 * kWidth * kEntries,
+                                                  benchmark::Counter::kIsRate);
+}
+
+/// One query of 64 heads against 4096 index keys, as numbers and packed.
+void indexScores(benchmark::State& state, const Kernels& kernels, bool packed) {
+  constexpr int kHeads = 64;
+  constexpr int kWidth = 128;
+  constexpr int kKeys = 4096;
+  constexpr std::size_t kStride = kWidth / 2 + kWidth / 32;
+  const auto q = activations(kHeads, kWidth);
+  const auto w = activations(1, kHeads);
+  auto keys = activations(kKeys, kWidth);
+  std::vector<std::uint8_t> rows(kKeys * kStride);
+  for (std::size_t t = 0; t < kKeys; ++t) {
+    std::uint8_t* row = &rows[t * kStride];
+    auto* exponents = reinterpret_cast<std::int8_t*>(row + kWidth / 2);
+    kernels.encodeE2m1(&keys[t * kWidth], kWidth, row, exponents);
+    kernels.decodeE2m1(row, exponents, kWidth, &keys[t * kWidth]);
+  }
+  std::vector<float> scores(kKeys);
+  std::vector<float> scratch(kWidth);
+  for (auto _ : state) {
+    if (packed) {
+      kernels.indexScoresPacked(q.data(), w.data(), kHeads, kWidth, rows.data(), kStride, kKeys, true, scores.data(),
+                                scratch.data());
+    } else {
+      kernels.indexScores(q.data(), w.data(), kHeads, kWidth, keys.data(), kKeys, true, scores.data());
+    }
+    benchmark::ClobberMemory();
+  }
+  state.counters["Mkey/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * 1e-6 * kKeys, benchmark::Counter::kIsRate);
+}
+
 void registerAll(const Weights& weights) {
   for (const Kernels* kernels : availableKernels()) {
     const std::string isa(kernels->name);
@@ -127,14 +177,25 @@ void registerAll(const Weights& weights) {
     };
     add("fp4_matvec/" + isa, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, 1, true); });
     add("fp4_f32_matvec/" + isa, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, 1, false); });
-    add("fp8_matvec/" + isa, [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, 1); });
+    for (const int block : {128, 32}) {
+      const std::string name = block == 128 ? "fp8" : "fp8_block32";
+      add(name + "_matvec/" + isa, [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, 1, block); });
+      add(name + "_gemm/" + isa + "/rows:8",
+          [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, 8, block); });
+    }
     add("bf16_matvec/" + isa, [=, &weights](benchmark::State& state) { bf16(state, *kernels, weights, 1); });
+    add("fp8_gemm/" + isa + "/rows:32",
+        [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, 32, 128); });
     for (const int rows : {8, 32}) {
       const std::string suffix = "/" + isa + "/rows:" + std::to_string(rows);
       add("fp4_gemm" + suffix, [=, &weights](benchmark::State& state) { fp4(state, *kernels, weights, rows, true); });
-      add("fp8_gemm" + suffix, [=, &weights](benchmark::State& state) { fp8(state, *kernels, weights, rows); });
     }
     add("attention/" + isa, [=](benchmark::State& state) { attention(state, *kernels); });
+    add("unpack_entries/" + isa, [=](benchmark::State& state) { unpackEntries(state, *kernels); });
+    for (const bool packed : {false, true}) {
+      add((packed ? "index_scores_packed/" : "index_scores/") + isa,
+          [=](benchmark::State& state) { indexScores(state, *kernels, packed); });
+    }
   }
 }
 

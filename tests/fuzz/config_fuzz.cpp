@@ -19,9 +19,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(!config.status().message().empty(), "an error has a sentence");
     return 0;
   }
-  if (config->supported().isOk()) {
-    const LayerPlan plan = LayerPlan::make(*config);
-    fuzz::require(plan.layers.size() >= static_cast<std::size_t>(config->layers), "each layer has a plan");
+  const LayerPlan plan = LayerPlan::make(*config);
+  fuzz::require(plan.layers.size() == static_cast<std::size_t>(config->layers), "each layer has a plan");
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const LayerSpec& spec = plan.layers[i];
+    if (spec.ratio == 0) continue;
+    fuzz::require(spec.kvSource >= 0 && spec.kvSource <= static_cast<int>(i), "compressed entries have an owner");
+    const LayerSpec& owner = plan.layers[static_cast<std::size_t>(spec.kvSource)];
+    fuzz::require(owner.ratio == spec.ratio && owner.owns(spec.kvSource), "an owner makes what is read");
+    if (config->family == ModelFamily::kDeepSeekV41)
+      fuzz::require(spec.indexSource >= spec.kvSource && spec.indexSource <= static_cast<int>(i), "entries are chosen");
   }
   return 0;
 }

@@ -19,7 +19,8 @@ public:
 
   /// Back to the empty sequence.
   void restart() {
-    auto state = SequenceState::create(m_engine->config(), m_engine->layers(), m_engine->options().context, nullptr);
+    auto state = SequenceState::create(m_engine->config(), m_engine->layers(), m_engine->options().context,
+                                       m_engine->options().numerics, nullptr);
     ASSERT_TRUE(state.isOk());
     m_state = std::move(state).value();
   }
@@ -30,7 +31,7 @@ public:
     ForwardOutput output;
     output.want = ForwardOutput::Logits::kAll;
     output.logits = logits.data();
-    Status status = m_transformer->forward(*m_state, tokens, output, cancellation, time);
+    Status status = m_transformer->forward(*m_state, {tokens, {}}, output, cancellation, time);
     if (status.isOk()) rows.insert(rows.end(), logits.begin(), logits.end());
     return status;
   }
@@ -72,7 +73,8 @@ private:
     m_weights = std::move(weights).value();
     const ModelContext& own = m_engine->transformer().context();
     m_transformer = std::make_unique<Transformer>(ModelContext{own.config, own.plan, m_weights, own.kernels, own.team,
-                                                               own.experts, own.work, own.numerics, m_dense->stream()});
+                                                               own.experts, own.work, own.numerics, m_dense->stream(),
+                                                               own.indexKeys, own.engram});
     restart();
   }
 

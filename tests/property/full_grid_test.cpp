@@ -3,6 +3,11 @@
 
 #include "property/combination.h"
 
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <fstream>
+
 namespace colibri::test {
 namespace {
 
@@ -48,6 +53,51 @@ TEST(FullGridLong, ManyBlocks) {
   for (const Numerics numerics : {Numerics::kFp32, Numerics::kVendor}) {
     const LogitRows expected = computeRows(subject, numerics, {}, prompt);
     expectInvariant(subject, numerics, combinations, prompt, expected);
+  }
+}
+
+/// A copy of a checkpoint that takes longer prompts; the context limit alone differs.
+Subject withLongContext(Subject subject, int context) {
+  const std::filesystem::path folder =
+      std::filesystem::path(COLIBRI_BINARY_DIR) / ("long-context-" + subject.name + "-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(subject.folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  std::ifstream in(subject.folder / "config.json");
+  nlohmann::json config = nlohmann::json::parse(in);
+  config["text_config"]["max_position_embeddings"] = context;
+  std::ofstream(folder / "config.json") << config.dump();
+  subject.folder = folder;
+  subject.contextLimit = context;
+  return subject;
+}
+
+// Positions beyond 4,096 and far beyond the context that the rotary scaling starts from, with thousands of entries to
+// choose from.
+TEST(FullGridLong, BeyondTheRotaryOrigin) {
+  constexpr std::size_t kLength = 4400;
+  for (const char* name : {"v41-long", "v41-long-slot"}) {
+    const Subject subject = withLongContext(openSubject(name), 8192);
+    std::vector<TokenId> prompt(kLength);
+    for (std::size_t i = 0; i < kLength; ++i) prompt[i] = subject.tokens[i * i % subject.tokens.size()];
+    std::vector<Combination> combinations(3);
+    combinations[0].chunk = 33;
+    combinations[0].segment = 500;
+    combinations[1].threads = 2;
+    combinations[1].isa = availableIsas()[availableIsas().size() / 2];
+    combinations[1].context = 500;
+    combinations[2].chunk = 128;
+    combinations[2].slots = subject.expertsPerToken;
+    if (!subject.viaMatters) {
+      combinations[2].via = TeacherOptions::Via::kSplit;
+      combinations[2].split = 4250;
+    }
+    const LogitRows expected = computeRows(subject, Numerics::kVendor, {}, prompt);
+    expectInvariant(subject, Numerics::kVendor, combinations, prompt, expected);
+    std::filesystem::remove_all(subject.folder);
   }
 }
 

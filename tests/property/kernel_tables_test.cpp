@@ -13,7 +13,8 @@ LogitRows rowsWith(const EngineCore& engine, const ModelContext& model, std::spa
   LogitRows rows;
   rows.vocab = engine.config().vocabSize;
   rows.values.resize(prompt.size() * static_cast<std::size_t>(rows.vocab));
-  const auto state = SequenceState::create(engine.config(), engine.layers(), engine.options().context, engine.ledger());
+  const auto state = SequenceState::create(engine.config(), engine.layers(), engine.options().context,
+                                           engine.options().numerics, engine.ledger());
   EXPECT_TRUE(state.isOk());
   if (!state.isOk()) return rows;
   TimeLedger time;
@@ -21,7 +22,7 @@ LogitRows rowsWith(const EngineCore& engine, const ModelContext& model, std::spa
   ForwardOutput output;
   output.want = ForwardOutput::Logits::kAll;
   output.logits = rows.values.data();
-  const Status status = transformer.forward(*state.value(), prompt, output, {}, time);
+  const Status status = transformer.forward(*state.value(), {prompt, {}}, output, {}, time);
   EXPECT_TRUE(status.isOk()) << status.message();
   return rows;
 }
@@ -35,7 +36,8 @@ TEST_P(KernelTables, GiveTheSameBits) {
   const LogitRows expected = computeRows(subject, GetParam().numerics, {}, prompt);
   const ModelContext& own = engine->transformer().context();
   for (const Kernels* table : availableKernels()) {
-    const ModelContext model{own.config, own.plan, own.weights, *table, own.team, own.experts, own.work, own.numerics};
+    const ModelContext model{own.config, own.plan,     own.weights, *table,        own.team,  own.experts,
+                             own.work,   own.numerics, own.dense,   own.indexKeys, own.engram};
     EXPECT_TRUE(sameBits(expected.values, rowsWith(*engine, model, prompt).values)) << table->name;
   }
 }

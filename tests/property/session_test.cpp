@@ -106,6 +106,31 @@ TEST_P(SessionState, UsableAfterCancelAtAnyRead) {
   }
 }
 
+// A token whose computation was cut short anywhere is taken back: nothing is held or lost because of it.
+TEST_P(SessionState, AnInterruptedTokenLeavesEverythingAsItWas) {
+  Combination combination;
+  combination.slots = 1;
+  open(combination);
+  const auto reused = session();
+  expectSync(*reused, kTokens / 2);
+  std::size_t held = kTokens / 2;
+  for (const int at : {1, 2, 3, 5, 8}) {
+    const Cancellation cancellation;
+    atRead(at, [&] {
+      cancellation.cancel();
+      return testing::Fault::kNone;
+    });
+    ASSERT_EQ(reused->append(m_prompt[held], cancellation).code(), Code::kCancelled) << "at read " << at;
+    expectAt(*reused, held);
+    atRead(at, [] { return testing::Fault::kFail; });
+    ASSERT_EQ(reused->append(m_prompt[held], {}).code(), Code::kIo) << "at read " << at;
+    expectAt(*reused, held);
+    m_control->choose = nullptr;
+    ASSERT_TRUE(reused->append(m_prompt[held], {}).isOk());
+    expectAt(*reused, ++held);
+  }
+}
+
 TEST_P(SessionState, UsableAfterAReadError) {
   Combination combination;
   combination.slots = m_subject.expertsPerToken;

@@ -20,6 +20,8 @@ struct Subject {
   int expertsPerToken = 0;
   int vocabSize = 0;
   int contextLimit = 0;
+  IndexKeyRule indexKeys = IndexKeyRule::kVendor;
+  bool viaMatters = false;  ///< a prompt and the same tokens one at a time may differ, by the rule for index keys
 
   [[nodiscard]] std::vector<TokenId> prompt(std::size_t length) const {
     return {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(std::min(length, tokens.size()))};
@@ -36,7 +38,8 @@ struct SubjectCase {
 [[nodiscard]] std::vector<SubjectCase> allSubjects();
 /// Every model at least once and both profiles about as often, for tests that take long.
 [[nodiscard]] std::vector<SubjectCase> someSubjects();
-/// Reads the golden prompts and the config of a model named in allSubjects().
+/// Reads the golden prompts and the config of a model named in allSubjects(): a folder of golden/v4; "v41-" and one of
+/// golden/v41, with the owner's index keys, or with those of the vendor's slot where "-slot" follows; "demo".
 [[nodiscard]] Subject openSubject(const std::string& name);
 
 [[nodiscard]] inline const char* numericsName(Numerics numerics) {

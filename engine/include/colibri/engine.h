@@ -3,6 +3,7 @@
 
 #include <colibri/cancellation.h>
 #include <colibri/drive_counters.h>
+#include <colibri/image.h>
 #include <colibri/plan.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
@@ -36,7 +37,11 @@ struct EngineOptions {
   std::optional<int> threads;                    ///< absent: physical cores
   Isa isa = Isa::kAuto;
   Numerics numerics = Numerics::kVendor;
-  std::optional<int> prefillChunk;    ///< rows per pass
+  IndexKeyRule indexKeys = IndexKeyRule::kVendor;
+  std::optional<std::uint64_t> engramRows;  ///< rows of engram cache for each table; absent: planned
+  std::optional<int> maxImageTokens;        ///< absent: the checkpoint's own limit, which it cannot exceed
+  bool reuseGenerated = false;      ///< keep generated tokens' state for a next prompt also where a prompt would differ
+  std::optional<int> prefillChunk;  ///< rows per pass
   std::optional<int> prefillSegment;  ///< tokens per sweep over the layers
   bool direct = true;
   std::optional<int> queueDepth;
@@ -59,6 +64,7 @@ struct ModelSummary {
   int vocabSize = 0;
   int contextLimit = 0;
   std::uint64_t expertBytes = 0;
+  TokenId imageToken = -1;  ///< -1: takes no images
 };
 
 /// Live counters for displays; a consistent enough snapshot, cheap to take from any thread.
@@ -70,7 +76,10 @@ struct LiveCounters {
   std::uint64_t expertsPrefetched = 0;  ///< read before they were asked for
   std::uint64_t prefetchedUsed = 0;     ///< of those, asked for later
   std::uint64_t prefetchedUnused = 0;   ///< of those, given up unused
-  std::uint64_t expertSlots = 0;        ///< now; the memory guard may have taken some away
+  std::uint64_t engramRows = 0;         ///< table rows asked for
+  std::uint64_t engramHits = 0;         ///< of those, found in the cache
+  std::uint64_t engramBytesRead = 0;
+  std::uint64_t expertSlots = 0;  ///< now; the memory guard may have taken some away
   std::int64_t memoryBytes = 0;
   std::int64_t memoryBudgetBytes = 0;
   std::int64_t anonymousBytes = 0;  ///< of the process, as last sampled; 0: unknown
@@ -111,6 +120,11 @@ public:
   [[nodiscard]] virtual std::vector<std::string> takeNotices() = 0;
   /// Writes the recorded timeline as a Chrome trace (chrome://tracing, Perfetto). kUsage without recordSpans, kIo.
   virtual Status writeTrace(const std::filesystem::path& file) const = 0;
+  /// Preprocesses an image and runs the image tower over it, which is loaded for the first one and may be dropped when
+  /// memory is short. On the thread that runs the sessions. kUnavailable when the model takes no images, kUsage,
+  /// kMemory, kIo, kCancelled.
+  virtual Result<std::shared_ptr<const EncodedImage>> encodeImage(const ImagePixels& pixels,
+                                                                  const Cancellation& cancellation) = 0;
   /// A new, empty session. It keeps the engine alive.
   virtual Result<std::unique_ptr<Session>> newSession() = 0;
 };

@@ -62,6 +62,14 @@ struct ExpertUse {
   std::vector<DriveCounters> disks;  ///< a row each folder that was given; latencies since the model was loaded
 };
 
+/// Rows of n-gram tables (V4.1); all zero for other models.
+struct EngramUse {
+  std::uint64_t rows = 0;     ///< asked for, doubles within one step counted once
+  std::uint64_t rowHits = 0;  ///< of those, found in the cache
+  std::uint64_t bytesRead = 0;
+  double waitSeconds = 0;  ///< time in which computing stood still for them
+};
+
 /// Everything known about one finished answer.
 struct Answer {
   std::string text;             ///< visible content
@@ -74,6 +82,7 @@ struct Answer {
   std::int64_t reusedTokens = 0;
   Timings timings;
   ExpertUse experts;
+  EngramUse engram;
   std::int64_t memoryBudgetBytes = 0;
   std::int64_t memoryPeakBytes = 0;
   std::int64_t anonymousPeakBytes = 0;  ///< of the process, as sampled; 0: unknown

@@ -3,6 +3,7 @@
 
 #include <colibri/cancellation.h>
 #include <colibri/event.h>
+#include <colibri/image.h>
 #include <colibri/status.h>
 #include <colibri/types.h>
 
@@ -42,11 +43,16 @@ class Session {
 public:
   virtual ~Session() = default;
 
-  /// Makes the state that of `tokens` (the whole prompt), reusing the longest prefix already computed.
+  /// Makes the state that of `input` (the whole prompt), reusing the longest prefix already computed.
   /// kUsage for an id outside the vocabulary or a prompt longer than the context (the state is unchanged); kCancelled,
   /// kIo.
-  virtual Status sync(std::span<const TokenId> tokens, const Cancellation& cancellation,
+  virtual Status sync(const ModelInput& input, const Cancellation& cancellation,
                       const std::function<void(const PrefillEvent&)>& progress = {}) = 0;
+  /// The same for a prompt without images.
+  Status sync(std::span<const TokenId> tokens, const Cancellation& cancellation,
+              const std::function<void(const PrefillEvent&)>& progress = {}) {
+    return sync(ModelInput{{tokens.begin(), tokens.end()}, {}}, cancellation, progress);
+  }
   /// Computes one more token.
   virtual Status append(TokenId token, const Cancellation& cancellation) = 0;
   /// Tokens whose state is held.
@@ -55,8 +61,13 @@ public:
   [[nodiscard]] virtual std::span<const float> logits() const = 0;
   /// Prefills `prompt` and generates. The answer holds what was generated also when cancelled or failed
   /// (finishReason kCancelled / kError); an error Status only when nothing could start.
-  virtual Result<Answer> generate(std::span<const TokenId> prompt, const GenerateOptions& options,
+  virtual Result<Answer> generate(const ModelInput& prompt, const GenerateOptions& options,
                                   const Cancellation& cancellation, const GenerateCallbacks& callbacks = {}) = 0;
+  /// The same for a prompt without images.
+  Result<Answer> generate(std::span<const TokenId> prompt, const GenerateOptions& options,
+                          const Cancellation& cancellation, const GenerateCallbacks& callbacks = {}) {
+    return generate(ModelInput{{prompt.begin(), prompt.end()}, {}}, options, cancellation, callbacks);
+  }
   /// Forgets everything.
   virtual void reset() = 0;
 };

@@ -89,6 +89,27 @@ inline void indexScores(const float* q, const float* w, int heads, int d, const 
   }
 }
 
+/// Lanes behind the last value are kept out of the sum by reading back what was stored.
+inline float softmaxExp(const float* x, float scale, int n, float* y) {
+  float largest = x[0] * scale;
+  const int whole = n & ~15;
+  if (whole > 0) {
+    F32x16 lanes = load(x) * broadcast(scale);
+    for (int i = 16; i < whole; i += 16) lanes = maximum(load(x + i) * broadcast(scale), lanes);
+    float spread[16];
+    store(spread, lanes);
+    for (const float v : spread) largest = v > largest ? v : largest;
+  }
+  for (int i = whole; i < n; ++i) largest = x[i] * scale > largest ? x[i] * scale : largest;
+  F32x16 sum = broadcast(0.0F);
+  for (int i = 0; i < n; i += 16) {
+    const F32x16 z = loadUpTo(x + i, n - i) * broadcast(scale);
+    storeUpTo(y + i, exponential(z - broadcast(largest)), n - i);
+    sum = sum + loadUpTo(y + i, n - i);
+  }
+  return reduceAdd(sum);
+}
+
 inline void pool(const float* const* values, const float* const* scores, int n, int width, float* out) {
   for (int c = 0; c < width; c += 16) {
     const int count = width - c;

@@ -18,12 +18,22 @@ COLIBRI_INLINE F32x16 loadPadded(const Element* p, int count, Load loadFull) {
   return loadFull(padded);
 }
 
-struct Bf16Weights {
-  static constexpr int kElementBits = 16;
+/// Whether neighbouring outputs have the same scales.
+enum class ScaleSharing { kAlways, kNever, kByBlock };
+
+/// Scales of weights that have none.
+struct NoScales {
+  using Row = int;
+  static constexpr ScaleSharing kSharing = ScaleSharing::kAlways;
+  [[nodiscard]] COLIBRI_INLINE static Row scaleRow(int /*n*/) { return 0; }
+  [[nodiscard]] COLIBRI_INLINE static F32x16 scale(Row /*row*/, int /*k0*/) { return broadcast(1.0F); }
+};
+
+struct Bf16Weights : NoScales {
   const std::uint16_t* w;
   int k;
+  COLIBRI_INLINE Bf16Weights(const std::uint16_t* weights, int width) : w(weights), k(width) {}
   [[nodiscard]] COLIBRI_INLINE int chunk() const { return k; }
-  [[nodiscard]] COLIBRI_INLINE F32x16 scale(int /*n*/, int /*k0*/) const { return broadcast(1.0F); }
   [[nodiscard]] COLIBRI_INLINE const std::uint16_t* at(int n, int k0) const {
     return w + static_cast<std::ptrdiff_t>(n) * k + k0;
   }
@@ -33,12 +43,11 @@ struct Bf16Weights {
   }
 };
 
-struct F32Weights {
-  static constexpr int kElementBits = 32;
+struct F32Weights : NoScales {
   const float* w;
   int k;
+  COLIBRI_INLINE F32Weights(const float* weights, int width) : w(weights), k(width) {}
   [[nodiscard]] COLIBRI_INLINE int chunk() const { return k; }
-  [[nodiscard]] COLIBRI_INLINE F32x16 scale(int /*n*/, int /*k0*/) const { return broadcast(1.0F); }
   [[nodiscard]] COLIBRI_INLINE const float* at(int n, int k0) const {
     return w + static_cast<std::ptrdiff_t>(n) * k + k0;
   }
@@ -51,17 +60,23 @@ struct F32Weights {
 /// e4m3 with a power-of-two scale a block. The scale multiplies the weight: the product of a power of two and a 4-bit
 /// significand is exact, so each FMA sees the same number as when the activation carries the scale, for any number of
 /// rows.
+/// kBlock: the block's size where the compiler shall know it, else 0.
+template <int kBlock>
 struct Fp8Weights {
-  static constexpr int kElementBits = 8;
+  using Row = const std::uint8_t*;
+  static constexpr ScaleSharing kSharing = ScaleSharing::kByBlock;
   const std::uint8_t* w;
   const std::uint8_t* scales;
   int k;
-  int block;
+  int blockBits;  ///< log2 of the block's size
   int blocksPerRow;
-  [[nodiscard]] COLIBRI_INLINE int chunk() const { return block; }
+  [[nodiscard]] COLIBRI_INLINE int chunk() const { return kBlock > 0 ? kBlock : 1 << blockBits; }
+  [[nodiscard]] COLIBRI_INLINE Row scaleRow(int n) const {
+    return scales + static_cast<std::ptrdiff_t>(n >> blockBits) * blocksPerRow;
+  }
   /// 2^8 (see loadE4m3Scaled) times the block's scale; scales above 2^119 would leave fp32 and are held there.
-  [[nodiscard]] COLIBRI_INLINE F32x16 scale(int n, int k0) const {
-    const int stored = scales[static_cast<std::ptrdiff_t>(n / block) * blocksPerRow + k0 / block] + 8;
+  [[nodiscard]] COLIBRI_INLINE F32x16 scale(Row row, int k0) const {
+    const int stored = row[k0 >> blockBits] + 8;
     const int exponent = stored < 254 ? stored : 254;
     return broadcast(powerOfTwo(exponent - 127));
   }
@@ -78,13 +93,15 @@ struct Fp8Weights {
 
 /// Packed e2m1 with one scale per 32; k is a multiple of 32, so there is no tail.
 struct Fp4Weights {
-  static constexpr int kElementBits = 4;
+  using Row = const std::uint8_t*;
+  static constexpr ScaleSharing kSharing = ScaleSharing::kNever;
   const std::uint8_t* w;
   const std::uint8_t* scales;
   int k;
   [[nodiscard]] COLIBRI_INLINE int chunk() const { return 32; }
-  [[nodiscard]] COLIBRI_INLINE F32x16 scale(int n, int k0) const {
-    const std::uint8_t stored = scales[static_cast<std::ptrdiff_t>(n) * (k / 32) + k0 / 32];
+  [[nodiscard]] COLIBRI_INLINE Row scaleRow(int n) const { return scales + static_cast<std::ptrdiff_t>(n) * (k / 32); }
+  [[nodiscard]] COLIBRI_INLINE F32x16 scale(Row row, int k0) const {
+    const std::uint8_t stored = row[k0 / 32];
     // 2^-127 is a denormal number.
     const std::uint32_t bits = stored == 0 ? 0x400000U : static_cast<std::uint32_t>(stored) << 23;
     return broadcast(__builtin_bit_cast(float, bits));
@@ -98,8 +115,8 @@ struct Fp4Weights {
   }
 };
 
-/// R rows of activations times N outputs.
-template <int R, int N, typename Weights>
+/// R rows of activations times N outputs, which have S (1 or N) rows of scales.
+template <int R, int N, int S, typename Weights>
 inline void linearTile(const float* x, std::ptrdiff_t stride, const Weights& weights, int k, float* y,
                        std::ptrdiff_t outStride, int n) {
   F32x16 sums[R][N];
@@ -108,12 +125,15 @@ inline void linearTile(const float* x, std::ptrdiff_t stride, const Weights& wei
     COLIBRI_UNROLL
     for (int i = 0; i < N; ++i) sums[r][i] = broadcast(0.0F);
   }
+  typename Weights::Row scaleRows[S];
+  COLIBRI_UNROLL
+  for (int i = 0; i < S; ++i) scaleRows[i] = weights.scaleRow(n + i);
   const int whole = k & ~15;
   const int chunk = weights.chunk();
   for (int k0 = 0; k0 < whole; k0 += chunk) {
-    F32x16 scales[N];
+    F32x16 scales[S];
     COLIBRI_UNROLL
-    for (int i = 0; i < N; ++i) scales[i] = weights.scale(n + i, k0);
+    for (int i = 0; i < S; ++i) scales[i] = weights.scale(scaleRows[i], k0);
     const int end = whole - k0 < chunk ? whole : k0 + chunk;
     for (int c = k0; c < end; c += 16) {
       F32x16 activations[R];
@@ -123,7 +143,7 @@ inline void linearTile(const float* x, std::ptrdiff_t stride, const Weights& wei
       for (int i = 0; i < N; ++i) {
         // The next tile's weights of the same columns.
         if (R == 1) prefetch(weights.at(n + N + i, c));
-        const F32x16 w = weights.weights(n + i, c, scales[i]);
+        const F32x16 w = weights.weights(n + i, c, scales[S == 1 ? 0 : i]);
         COLIBRI_UNROLL
         for (int r = 0; r < R; ++r) sums[r][i] = fma(activations[r], w, sums[r][i]);
       }
@@ -133,7 +153,7 @@ inline void linearTile(const float* x, std::ptrdiff_t stride, const Weights& wei
     const int count = k - whole;
     COLIBRI_UNROLL
     for (int i = 0; i < N; ++i) {
-      const F32x16 w = weights.tail(n + i, whole, count, weights.scale(n + i, whole));
+      const F32x16 w = weights.tail(n + i, whole, count, weights.scale(scaleRows[S == 1 ? 0 : i], whole));
       COLIBRI_UNROLL
       for (int r = 0; r < R; ++r) sums[r][i] = fma(loadPartial(x + r * stride + whole, count), w, sums[r][i]);
     }
@@ -148,11 +168,21 @@ inline void linearTile(const float* x, std::ptrdiff_t stride, const Weights& wei
 template <int R, typename Weights>
 inline void linearRows(const float* x, std::ptrdiff_t stride, const Weights& weights, int k, float* y,
                        std::ptrdiff_t outStride, int n, int count) {
-  if (count == kOutputsAtOnce<R>) {
-    linearTile<R, kOutputsAtOnce<R>>(x, stride, weights, k, y, outStride, n);
+  constexpr int kAtOnce = kOutputsAtOnce<R>;
+  if (count == kAtOnce) {
+    bool shared = Weights::kSharing == ScaleSharing::kAlways;
+    if constexpr (Weights::kSharing == ScaleSharing::kByBlock) {
+      shared = weights.scaleRow(n) == weights.scaleRow(n + kAtOnce - 1);
+    }
+    if constexpr (Weights::kSharing != ScaleSharing::kNever) {
+      if (shared) linearTile<R, kAtOnce, 1>(x, stride, weights, k, y, outStride, n);
+    }
+    if constexpr (Weights::kSharing != ScaleSharing::kAlways) {
+      if (!shared) linearTile<R, kAtOnce, kAtOnce>(x, stride, weights, k, y, outStride, n);
+    }
     return;
   }
-  for (int i = 0; i < count; ++i) linearTile<R, 1>(x, stride, weights, k, y, outStride, n + i);
+  for (int i = 0; i < count; ++i) linearTile<R, 1, 1>(x, stride, weights, k, y, outStride, n + i);
 }
 
 /// All rows over outputs [n0, n1): tiles of weights outside, rows inside, so that decoded weights serve four rows.
@@ -191,7 +221,13 @@ inline void linearF32(RowsView x, const float* w, int k, OutView out) {
 }
 inline void linearFp8(RowsView x, const std::uint8_t* w, const std::uint8_t* scale, int k, int block, OutView out,
                       float* /*scratch*/) {
-  linear(x, Fp8Weights{w, scale, k, block, (k + block - 1) / block}, k, out);
+  const int bits = __builtin_ctz(static_cast<unsigned>(block));
+  const int blocksPerRow = (k + block - 1) / block;
+  if (block == 32) {
+    linear(x, Fp8Weights<32>{w, scale, k, bits, blocksPerRow}, k, out);
+  } else {
+    linear(x, Fp8Weights<0>{w, scale, k, bits, blocksPerRow}, k, out);
+  }
 }
 inline void linearFp4F32(RowsView x, const std::uint8_t* w, const std::uint8_t* scale, int k, OutView out) {
   linear(x, Fp4Weights{w, scale, k}, k, out);

@@ -134,7 +134,12 @@ inline void prepareBlock(const float* x, int block, PreparedBlock& out) {
 
 inline void prepareFp4(const float* x, int k, int block, std::byte* prepared) {
   auto* out = reinterpret_cast<PreparedBlock*>(prepared);
-  for (int b = 0; b < k / 128; ++b) prepareBlock(x + 128 * static_cast<std::ptrdiff_t>(b), block, out[b]);
+  const int whole = k / 128;
+  for (int b = 0; b < whole; ++b) prepareBlock(x + 128 * static_cast<std::ptrdiff_t>(b), block, out[b]);
+  if (k % 128 == 0) return;
+  float padded[128] = {};
+  for (int i = 0; i < k % 128; ++i) padded[i] = x[128 * static_cast<std::ptrdiff_t>(whole) + i];
+  prepareBlock(padded, block, out[whole]);
 }
 
 inline void roundBf16(float* x, std::ptrdiff_t n) {

@@ -261,6 +261,24 @@ TEST(SettingLayers, RetiredNamesExplainThemselvesUnlessTheyAskForNothing) {
   EXPECT_FALSE(Settings::load({{}, environmentOf({{"V4_MTP", "1"}}), {}}, kBoth).isOk());
 }
 
+TEST(SettingLayers, NamesOfV41MeanTheirSettings) {
+  const auto options = [](std::map<std::string, std::string> values) {
+    const auto settings = Settings::load({{}, environmentOf(std::move(values)), {}}, kBoth);
+    EXPECT_TRUE(settings.isOk()) << settings.status().message();
+    return settings.isOk() ? settings->engineOptions("m") : EngineOptions();
+  };
+  EXPECT_EQ(options({}).indexKeys, IndexKeyRule::kVendor);
+  EXPECT_EQ(options({{"V41_INDEX_OWNER", "0"}}).indexKeys, IndexKeyRule::kVendor);
+  EXPECT_EQ(options({{"V41_INDEX_OWNER", "1"}}).indexKeys, IndexKeyRule::kOwner);
+  EXPECT_EQ(options({{"V41_INDEX_OWNER", ""}}).indexKeys, IndexKeyRule::kVendor);
+  EXPECT_EQ(options({{"V41_ENGRAM_ROWS", "5000"}}).engramRows, 5000U);
+  EXPECT_FALSE(options({}).engramRows.has_value());
+  EXPECT_EQ(options({{"V41_MAX_IMAGE_TOKENS", "300"}}).maxImageTokens, 300);
+  EXPECT_TRUE(options({{"COLI_KV_PREFIX", "1"}}).reuseGenerated);
+  EXPECT_FALSE(options({{"COLI_KV_PREFIX", "0"}}).reuseGenerated);
+  EXPECT_FALSE(Settings::load({{}, environmentOf({{"V41_INDEX_OWNER", "2"}}), {}}, kBoth).isOk());
+}
+
 TEST(SettingLayers, CapAndCacheExpertsExcludeEachOtherWithinALayer) {
   EXPECT_FALSE(Settings::load({{{Setting::kCap, {"1"}}, {Setting::kCacheExperts, {"2"}}}, {}, {}}, kBoth).isOk());
   const SettingsFile file(R"({"cap": 4})");
@@ -278,6 +296,10 @@ TEST(SettingsToOptions, EveryEngineSettingArrives) {
                               {Setting::kThreads, {"2"}},
                               {Setting::kIsa, {"avx2"}},
                               {Setting::kNumerics, {"fp32"}},
+                              {Setting::kIndexKeys, {"owner"}},
+                              {Setting::kEngramRows, {"9"}},
+                              {Setting::kMaxImageTokens, {"11"}},
+                              {Setting::kKvPrefix, {"on"}},
                               {Setting::kPrefillChunk, {"5"}},
                               {Setting::kPrefillSegment, {"6"}},
                               {Setting::kDirect, {"off"}},
@@ -295,6 +317,10 @@ TEST(SettingsToOptions, EveryEngineSettingArrives) {
   EXPECT_EQ(options.threads, 2);
   EXPECT_EQ(options.isa, Isa::kAvx2);
   EXPECT_EQ(options.numerics, Numerics::kFp32);
+  EXPECT_EQ(options.indexKeys, IndexKeyRule::kOwner);
+  EXPECT_EQ(options.engramRows, 9U);
+  EXPECT_EQ(options.maxImageTokens, 11);
+  EXPECT_TRUE(options.reuseGenerated);
   EXPECT_EQ(options.prefillChunk, 5);
   EXPECT_EQ(options.prefillSegment, 6);
   EXPECT_FALSE(options.direct);

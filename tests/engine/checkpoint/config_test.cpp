@@ -47,7 +47,6 @@ TEST(Config, DemoValues) {
   EXPECT_EQ(config->originalContext, 65536);
   EXPECT_DOUBLE_EQ(config->ropeFactor, 16);
   EXPECT_DOUBLE_EQ(config->swigluLimit, 10);
-  EXPECT_TRUE(config->supported().isOk());
 }
 
 TEST(Config, VendorSpellingGivesTheSameNumbers) {
@@ -154,23 +153,6 @@ TEST(Config, WhatTheFormulasTakeForGranted) {
   EXPECT_EQ(with("unknown_key", {{"x", 1}}), "");
   EXPECT_EQ(with("eos_token_id", Json::array({1, 2})), "");
   EXPECT_EQ(with("rope_scaling", nullptr), "");
-}
-
-TEST(Config, SecondFamilyIsRecognisedButNotRun) {
-  Json text = demo();
-  text["model_type"] = "deepseek_v41_text";
-  text["compress_ratios"] = {0, 0, 2, 2, 1, 0, 0, 0};
-  text.erase("num_hash_layers");
-  text.erase("quantization_config");
-  const Json json = {{"model_type", "deepseek_v41"},
-                     {"eos_token_id", 1},
-                     {"text_config", text},
-                     {"quantization_config", {{"weight_block_size", {32, 32}}, {"scale_fmt", "ue8m0"}}}};
-  const auto config = ModelConfig::fromJson(json);
-  ASSERT_TRUE(config) << config.status().message();
-  EXPECT_EQ(config->family, ModelFamily::kDeepSeekV41);
-  EXPECT_EQ(config->modelType, "deepseek_v41");
-  EXPECT_EQ(config->supported().id(), "unsupported_model");
 }
 
 TEST(Config, Files) {

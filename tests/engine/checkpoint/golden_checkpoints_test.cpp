@@ -14,9 +14,10 @@ namespace colibri {
 namespace {
 
 std::vector<std::filesystem::path> bundled() {
-  const std::filesystem::path golden = std::filesystem::path(COLIBRI_GOLDEN_DIR) / "v4";
+  const std::filesystem::path golden(COLIBRI_GOLDEN_DIR);
   std::vector<std::filesystem::path> folders;
-  for (const char* name : {"april", "shared-clamp", "dspark", "long", "edge", "yarn"}) {
+  for (const char* name : {"v4/april", "v4/shared-clamp", "v4/dspark", "v4/long", "v4/edge", "v4/yarn", "v41/text",
+                           "v41/long", "v41/dspark", "v41/edge", "v41/vision"}) {
     folders.push_back(golden / name / "checkpoint");
   }
   folders.push_back(std::filesystem::path(COLIBRI_RESOURCE_DIR) / "demo-model");

@@ -82,6 +82,28 @@ TEST(BenchCommand, TurnCountsWhatItReadsAndHoldsTogether) {
   EXPECT_EQ(all.at("turn").at(1).at("decode_over_limit"), 1);
 }
 
+TEST(BenchCommand, EngramShowsEachTableBesideItsCeiling) {
+  const std::string model = goldenPath("v41/text/checkpoint");
+  const OrderedJson report = bench(Cli(), {model, "--engram"});
+  ASSERT_EQ(report.at("engram").size(), 2U) << report.dump();
+  EXPECT_TRUE(report.at("io").empty());
+  EXPECT_TRUE(report.at("turn").empty());
+  for (const OrderedJson& table : report.at("engram")) {
+    EXPECT_EQ(table.at("name"), "row_reads");
+    EXPECT_EQ(table.at("path"), model);
+    EXPECT_EQ(table.at("block_bytes"), 4096);
+    EXPECT_GE(table.at("queue_depth").get<int>(), 32);
+    EXPECT_GT(table.at("rows_per_s").get<double>(), 0);
+    EXPECT_GT(table.at("read_ceiling_iops").get<double>(), 0);
+    // All of so small a table stays in the cache.
+    EXPECT_GE(table.at("iops").get<double>(), 0);
+  }
+  EXPECT_EQ(report.at("engram").at(0).at("layer"), 1);
+  EXPECT_EQ(report.at("engram").at(1).at("layer"), 4);
+  EXPECT_EQ(bench(Cli(), {model, "--engram", "--queue-depth", "40"}).at("engram").at(0).at("queue_depth"), 40);
+  EXPECT_THAT(Cli()({"bench", model, "--engram", "--quick"}).out, HasSubstr("table of layer 4"));
+}
+
 TEST(BenchCommand, TextNamesTheFigures) {
   const CliResult result = Cli()({"bench", "--quick", "--max-tokens", "3"});
   ASSERT_EQ(result.code, 0) << result.err;
@@ -93,7 +115,7 @@ TEST(BenchCommand, TextNamesTheFigures) {
 TEST(BenchCommand, WhatThisVersionLacksIsSaid) {
   const Cli cli;
   expectError(cli({"bench", "--kernels", "--json"}), 2, "unavailable_bench");
-  expectError(cli({"bench", "--engram", "--io", "--json"}), 2, "unavailable_bench");
+  expectError(cli({"bench", "--engram", "--io", "--quick", "--json"}), 2, "no_engram");
   expectError(cli({"bench", "--turn", "--max-tokens", "1", "--json"}), 2, "usage");
   expectError(cli({"bench", "--turn", "--ram", "1M", "--quick", "--json"}), 4, "memory_budget");
 }

@@ -18,11 +18,12 @@ constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 /// V4 Flash's whole geometry (the release with the three-stage drafter) in a few megabytes of disk; made once.
 class RealGeometry : public testing::Test {
 protected:
-  static void SetUpTestSuite() {
+  static void SetUpTestSuite() { make("v4-0731-real-sparse"); }
+  static void make(const char* preset) {
     folder() = fs::path(testing::TempDir()) / ("coli_plan_" + std::to_string(::getpid()));
     fs::remove_all(folder());
     SynthOptions options;
-    options.preset = "v4-0731-real-sparse";
+    options.preset = preset;
     options.out = folder();
     const Status status = synthesizeCheckpoint(options);
     ASSERT_TRUE(status.isOk()) << status.message();
@@ -65,14 +66,14 @@ protected:
     return Cli()(arguments);
   }
 
-  static void expectWhole(const OrderedJson& plan) {
+  static void expectWhole(const OrderedJson& plan, std::uint64_t experts = 43 * 256) {
     const OrderedJson& ram = plan.at("ram");
     std::uint64_t sum = 0;
     for (const auto& [name, bytes] : ram.at("parts").items()) sum += bytes.get<std::uint64_t>();
     EXPECT_EQ(ram.at("parts").size(), 11U);
     EXPECT_EQ(sum, ram.at("used_bytes").get<std::uint64_t>());
     EXPECT_LE(sum, ram.at("budget_bytes").get<std::uint64_t>());
-    if (ram.at("expert_slots").get<std::uint64_t>() < 43 * 256) {
+    if (ram.at("expert_slots").get<std::uint64_t>() < experts) {
       EXPECT_GE(static_cast<double>(sum), 0.95 * ram.at("budget_bytes").get<double>());
     }
     const OrderedJson& speed = plan.at("prediction").at("decode_tokens_per_s");
@@ -80,6 +81,9 @@ protected:
     EXPECT_GT(speed[0].get<double>(), 0);
     EXPECT_LT(speed[0].get<double>(), speed[1].get<double>());
   }
+
+  static void compareGoldens(const std::string& prefix, std::initializer_list<std::uint64_t> sizes,
+                             std::uint64_t experts);
 };
 
 /// What the goldens hold of a plan; the rest depends on where it runs.
@@ -111,14 +115,15 @@ void expectSame(const OrderedJson& actual, const OrderedJson& golden, const std:
   }
 }
 
-TEST_F(RealGeometry, GoldenPlans) {
+/// Plans `folder` for machines of these sizes and compares them with their goldens.
+void RealGeometry::compareGoldens(const std::string& prefix, std::initializer_list<std::uint64_t> sizes,
+                                  std::uint64_t experts) {
   // COLIBRI_WRITE_GOLDEN_PLANS=1 writes them anew; read the difference before it is kept.
   const bool writes = std::getenv("COLIBRI_WRITE_GOLDEN_PLANS") != nullptr;
-  std::map<int, double> before;
-  for (const std::uint64_t gib : {16, 24, 32, 64, 128, 192, 256, 384}) {
+  for (const std::uint64_t gib : sizes) {
     for (const int drives : {1, 2}) {
-      const std::string name =
-          "plans/" + std::to_string(gib) + "g-" + std::to_string(drives) + (drives == 1 ? "drive.json" : "drives.json");
+      const std::string name = "plans/" + prefix + std::to_string(gib) + "g-" + std::to_string(drives) +
+                               (drives == 1 ? "drive.json" : "drives.json");
       if (writes) {
         const Scratch scratch;
         const OrderedJson probe = machine(gib, drives);
@@ -133,11 +138,68 @@ TEST_F(RealGeometry, GoldenPlans) {
       ASSERT_EQ(result.code, 0) << result.err;
       std::ifstream file(goldenPath(name));
       const OrderedJson golden = OrderedJson::parse(file);
-      expectWhole(result.json());
+      expectWhole(result.json(), experts);
       expectSame(kept(result.json()), golden.at("plan"), name);
     }
   }
   EXPECT_FALSE(writes) << "The goldens were written, not compared.";
+}
+
+TEST_F(RealGeometry, GoldenPlans) {
+  compareGoldens("", {16, 24, 32, 64, 128, 192, 256, 384}, 43 * 256);
+}
+
+/// V4.1 Flash's whole geometry.
+class RealGeometryV41 : public RealGeometry {
+protected:
+  static void SetUpTestSuite() { make("v41-real-sparse"); }
+};
+
+TEST_F(RealGeometryV41, GoldenPlans) {
+  compareGoldens("v41-", {16, 24, 64, 192, 512}, 40 * 384);
+}
+
+TEST_F(RealGeometryV41, OnlyWhatIsNeededIsPlannedAndTheRestIsNamed) {
+  const Scratch scratch;
+  const std::string probe = scratch.write("probe.json", machine(64, 1).dump());
+  const OrderedJson json = plan(probe).json();
+  const OrderedJson& parts = json.at("ram").at("parts");
+  EXPECT_EQ(parts.at("draft"), 0);
+  EXPECT_EQ(parts.at("vision"), 0);
+  EXPECT_GT(parts.at("engram_cache").get<std::uint64_t>(), 500U << 20);
+  EXPECT_EQ(parts.at("head"), 2647654400U);
+  EXPECT_EQ(json.at("not_loaded").at("draft"), 7932874632U);
+  EXPECT_EQ(json.at("not_loaded").at("vision"), 970536960U);
+  EXPECT_EQ(json.at("not_loaded").at("engram"), 202758032400U);
+  // 890 bytes of packed caches and 4 of history a token, whatever else a session keeps.
+  const OrderedJson longer = plan(probe, {"--ctx", "104096"}).json();
+  const auto kv = [](const OrderedJson& one) { return one.at("ram").at("parts").at("kv").get<std::int64_t>(); };
+  EXPECT_NEAR(static_cast<double>(kv(longer) - kv(json)), 100000.0 * (890 + 4), 100000.0 * 8);
+  const OrderedJson few = plan(probe, {"--engram-rows", "1000"}).json();
+  EXPECT_LT(few.at("ram").at("parts").at("engram_cache").get<std::uint64_t>(), 20U << 20);
+  EXPECT_GT(few.at("ram").at("expert_slots"), json.at("ram").at("expert_slots"));
+  expectError(plan(probe, {"--max-image-tokens", "1025"}), 2, "setting_has_no_effect");
+  EXPECT_EQ(plan(probe, {"--max-image-tokens", "1024"}).code, 0);
+}
+
+TEST_F(RealGeometryV41, TheRefusalNamesABudgetThatWorks) {
+  const Scratch scratch;
+  const std::string probe = scratch.write("probe.json", machine(64, 1).dump());
+  const CliResult refused = plan(probe, {"--ram", "2G"});
+  expectError(refused, 4, "memory_budget");
+  const std::size_t at = refused.err.find("--ram ");
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  const std::string setting = refused.err.substr(at + 6, refused.err.find_first_of(" .,", at + 6) - at - 6);
+  EXPECT_EQ(plan(probe, {"--ram", setting}).code, 0) << setting;
+}
+
+TEST_F(RealGeometryV41, InfoAndVerifyReadTheWholeGeometry) {
+  const OrderedJson info = Cli()({"info", folder().string(), "--json"}).json();
+  EXPECT_EQ(info.at("geometry"), "40L x 384E");
+  EXPECT_EQ(info.at("tensors"), 96085);
+  EXPECT_EQ(info.at("bytes").at("total"), 510286023000U);
+  EXPECT_TRUE(info.at("supported").get<bool>());
+  EXPECT_EQ(Cli()({"verify", folder().string(), "--level", "headers"}).code, 0);
 }
 
 TEST_F(RealGeometry, EveryBudgetIsUsedAndMoreIsNeverSlower) {

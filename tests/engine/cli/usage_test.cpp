@@ -62,14 +62,14 @@ TEST(Usage, MistakesAreOneSentenceAndExitTwo) {
 
 TEST(Usage, OptionsOfLaterFeaturesAreAbsentWithAReason) {
   const Cli coli;
-  for (const char* option : {"--vram", "--gpu", "--index-keys", "--checkpoints", "--checkpoint-dir", "--image",
-                             "--draft-log", "--model", "--ngen"}) {
+  for (const char* option :
+       {"--vram", "--gpu", "--checkpoints", "--checkpoint-dir", "--draft-log", "--model", "--ngen"}) {
     const CliResult result = coli({"run", "--prompt", "a", option, "x", "--json"});
     expectError(result, 2, "unavailable_option");
     EXPECT_THAT(result.err, HasSubstr(option));
     EXPECT_THAT(coli({"run", "--help"}).out, testing::Not(HasSubstr(std::string(option) + " ")));
   }
-  for (const char* command : {"serve", "engram", "vision", "pull"}) {
+  for (const char* command : {"serve", "pull"}) {
     expectError(coli({command, "--json"}), 2, "unavailable_command");
   }
   expectError(coli({"run", "--prompt", "a", "--drafts", "auto", "--json"}), 2, "unavailable_value");

@@ -1,5 +1,5 @@
 #pragma once
-// The golden checkpoints of tests/golden/v4 as loaded engines with their reference values.
+// The golden checkpoints of tests/golden/v4 and v41 as loaded engines with their reference values.
 
 #include "session/engine_core.h"
 #include "session/session_core.h"
@@ -29,12 +29,11 @@ struct GoldenCase {
 
 class Fixture {
 public:
-  explicit Fixture(const std::string& name)
-      : m_folder(std::filesystem::path(COLIBRI_GOLDEN_DIR) / "v4" / name),
+  explicit Fixture(const std::string& name, const std::string& family = "v4")
+      : m_folder(std::filesystem::path(COLIBRI_GOLDEN_DIR) / family / name),
         m_name(name),
         m_tensors(m_folder / "golden.safetensors") {
-    std::ifstream in(m_folder / "golden.json");
-    const nlohmann::json json = nlohmann::json::parse(in);
+    const nlohmann::json json = read("golden.json");
     for (const auto& entry : json.at("cases")) {
       m_cases.push_back({entry.at("name"), entry.at("prompt").get<std::vector<TokenId>>(), entry});
     }
@@ -47,9 +46,9 @@ public:
     options.needTokenizer = false;
     options.numerics = numerics;
     options.context = 512;
-    std::ifstream in(m_folder / "checkpoint" / "config.json");
-    const int most = nlohmann::json::parse(in).at("max_position_embeddings");
-    options.context = std::min(options.context, most);
+    nlohmann::json config = read("checkpoint/config.json");
+    if (config.contains("text_config")) config = config.at("text_config");
+    options.context = std::min(options.context, config.at("max_position_embeddings").get<int>());
     options.prefillSegment = options.context;
     options.prefillChunk = options.context;
     return options;
@@ -61,6 +60,12 @@ public:
     return engine.isOk() ? engine.value() : nullptr;
   }
 
+  /// A JSON file of the fixture's folder.
+  [[nodiscard]] nlohmann::json read(const std::string& file) const {
+    std::ifstream in(m_folder / file);
+    EXPECT_TRUE(in.is_open()) << m_folder / file;
+    return nlohmann::json::parse(in);
+  }
   [[nodiscard]] const std::vector<GoldenCase>& cases() const { return m_cases; }
   [[nodiscard]] const GoldenFile& tensors() const { return m_tensors; }
   [[nodiscard]] const std::string& name() const { return m_name; }

@@ -1,39 +1,16 @@
 // Profile `vendor`: each sublayer alone, fed the reference's own input, so that rounding cannot pile up over the
 // network.
 
+#include "engine/model/bf16_steps.h"
 #include "engine/model/fixture.h"
 #include "model/attention.h"
 #include "model/moe.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 namespace colibri::test {
 namespace {
-
-// One bf16 step at the size of the row's largest value.
-float bf16Step(const float* row, int n) {
-  float largest = 0;
-  for (int i = 0; i < n; ++i) largest = std::max(largest, std::abs(row[i]));
-  return std::ldexp(1.0F, std::ilogb(largest) - 7);
-}
-
-// Per row: largest difference in bf16 steps.
-void addSteps(const float* got, const std::vector<float>& expected, int rows, int width, std::vector<float>& steps) {
-  for (int row = 0; row < rows; ++row) {
-    const float* want = expected.data() + static_cast<std::ptrdiff_t>(row) * width;
-    const float* have = got + static_cast<std::ptrdiff_t>(row) * width;
-    float worst = 0;
-    for (int i = 0; i < width; ++i) worst = std::max(worst, std::abs(have[i] - want[i]));
-    steps.push_back(worst / bf16Step(want, width));
-  }
-}
-
-float quantile(std::vector<float> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
-}
 
 class Sublayer : public testing::TestWithParam<std::string> {};
 
@@ -54,18 +31,19 @@ TEST_P(Sublayer, MatchesTheReferenceWithinOneStep) {
     if (!fixture.tensors().has(trace + "positions")) continue;
     const auto n = static_cast<int>(golden.prompt.size());
     if (fixture.tensors().tensor(trace + "positions").dim(0) != n) continue;
-    auto state = SequenceState::create(c, model.plan, engine->options().context, nullptr);
+    auto state = SequenceState::create(c, model.plan, engine->options().context, Numerics::kVendor, nullptr);
     ASSERT_TRUE(state.isOk());
     for (int layer = 0; layer < c.layers; ++layer) {
       const std::string base = trace + fixture.vendorProfile() + "/layer" + std::to_string(layer) + "/";
       Pass pass;
       pass.rows = n;
+      pass.total = n;
       pass.tokens = golden.prompt;
       pass.cancellation = &cancellation;
       pass.time = &time;
       prepareRotary(model, engine->transformer().rotary(), 0, n);
       std::vector<float> out(static_cast<std::size_t>(n) * c.hiddenSize);
-      attend(model, engine->transformer().rotary(), pass, layer, state.value()->layer(layer),
+      attend(model, engine->transformer().rotary(), pass, layer, *state.value(),
              fixture.tensors().tensor(base + "attn_in").floats().data(), out.data());
       std::vector<float> caseSteps;
       addSteps(out.data(), fixture.tensors().tensor(base + "attn_out").floats(), n, c.hiddenSize, caseSteps);

@@ -1,101 +1,27 @@
+// What a V4.1 model costs and is planned with: n-gram tables, the end of long prompts, settings without a use.
 #include "plan/model_costs.h"
 
+#include "fake_turns.h"
+#include "model/weights.h"
+#include "plan/memory_plan.h"
 #include "plan/model_plan.h"
+#include "store/engram_store.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace colibri {
 namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-/// A V4.1 checkpoint as far as planning looks: two layers of four experts, tables, drafter and image tower.
-class RecognisedModel : public testing::Test {
-protected:
-  RecognisedModel() {
-    m_model.config.family = ModelFamily::kDeepSeekV41;
-    m_model.config.modelType = "deepseek_v41";
-    m_model.config.layers = 2;
-    m_model.config.vocabSize = 1000;
-    m_model.config.hiddenSize = 512;
-    m_model.config.heads = 8;
-    m_model.config.headDim = 64;
-    m_model.config.ropeDim = 32;
-    m_model.config.qLoraRank = 128;
-    m_model.config.oGroups = 2;
-    m_model.config.oLoraRank = 64;
-    m_model.config.slidingWindow = 128;
-    m_model.config.compressRatios = {0, 2};
-    m_model.config.indexHeads = 4;
-    m_model.config.indexHeadDim = 64;
-    m_model.config.indexTopK = 64;
-    m_model.config.routedExperts = 4;
-    m_model.config.expertsPerToken = 2;
-    m_model.config.moeIntermediate = 128;
-    m_model.config.maxPositions = 65536;
-    m_model.modelId = std::string(32, 'a');
-    m_model.supported = Status(Code::kCheckpoint, "unsupported_model", "This version does not run it.");
-    add("embed.weight", 100 * kMib);
-    add("head.weight", 101 * kMib);
-    for (const char* layer : {"layers.0.", "layers.1."}) {
-      add(std::string(layer) + "attn.wq_a.weight", 40 * kMib);
-      add(std::string(layer) + "ffn.shared_experts.w1.weight", 20 * kMib);
-      add(std::string(layer) + "attn_norm.weight", 4096);
-      for (const char* expert : {"0", "1", "2", "3"}) {
-        for (const char* part : {"w1.weight", "w1.scale", "w2.weight", "w2.scale", "w3.weight", "w3.scale"}) {
-          add(std::string(layer) + "ffn.experts." + expert + "." + part, 3 * kMib);
-        }
-      }
-    }
-    add("layers.1.engram.embed.weight", std::uint64_t{100} << 30);
-    add("layers.1.engram.embed.scale", std::uint64_t{3} << 30);
-    add("layers.1.engram.wkv.weight", 7 * kMib);
-    add("mtp.0.attn.wq_a.weight", 11 * kMib);
-    add("mtp.0.ffn.experts.0.w1.weight", 3 * kMib);
-    add("vision.block.weight", 13 * kMib);
-    std::sort(m_tensors.begin(), m_tensors.end(),
-              [](const TensorInfo& a, const TensorInfo& b) { return a.name < b.name; });
-    m_model.shards = ShardSet::assemble({Shard{}}, m_tensors);
-  }
-
-  void add(std::string name, std::uint64_t bytes) {
-    TensorInfo tensor;
-    tensor.name = std::move(name);
-    tensor.dtype = Dtype::kF8E4M3;
-    tensor.shape = {bytes / 1024, 1024};
-    tensor.bytes = bytes;
-    m_tensors.push_back(std::move(tensor));
-  }
-
-  PlannableModel m_model;
-  std::vector<TensorInfo> m_tensors;
-};
-
-TEST_F(RecognisedModel, SizesComeFromTheHeaders) {
-  const ModelSizes sizes = sizesFromHeaders(m_model.config, *m_model.shards);
-  EXPECT_EQ(sizes.resident.head, 201 * kMib);
-  EXPECT_EQ(sizes.resident.dense, 2 * (60 * kMib + 4096) + 7 * kMib);
-  EXPECT_EQ(sizes.resident.draft, 11 * kMib);
-  EXPECT_EQ(sizes.resident.vision, 13 * kMib);
-  EXPECT_EQ(sizes.resident.streamable, 127 * kMib);
-  EXPECT_GE(sizes.resident.windows, 127 * kMib);
-  ASSERT_EQ(sizes.costs.layers.size(), 2U);
-  EXPECT_EQ(sizes.costs.layers[0].denseBytes, 40 * kMib + 4096);
-  EXPECT_EQ(sizes.costs.layers[1].denseBytes, 47 * kMib + 4096);
-  EXPECT_EQ(sizes.costs.layers[1].sharedBytes, 20 * kMib);
-  EXPECT_EQ(sizes.costs.layers[0].expertBytes, 18 * kMib);
-  EXPECT_EQ(sizes.costs.totalExperts(), 8U);
-  EXPECT_EQ(sizes.costs.routedBytesPerToken(), 2 * 2 * 18 * kMib);
-  // The table of embeddings is not read by a token.
-  EXPECT_EQ(sizes.costs.headBytes, 101 * kMib);
+std::filesystem::path golden(const char* name) {
+  return std::filesystem::path(COLIBRI_GOLDEN_DIR) / name / "checkpoint";
 }
 
-TEST_F(RecognisedModel, APlanIsMadeAndSaysThatItDoesNotRun) {
-  EngineOptions options;
-  options.context = 10000;
-  options.ramBytes = 600 * kMib;
+PlanSurroundings machine() {
   PlanSurroundings around;
   around.freeBytes = std::uint64_t{64} << 30;
   around.physicalCores = 4;
@@ -103,24 +29,163 @@ TEST_F(RecognisedModel, APlanIsMadeAndSaysThatItDoesNotRun) {
   around.memoryBytesPerSecond = 40e9;
   PlannedDrive drive;
   drive.bytesPerSecond = 1e9;
+  drive.iops4k = 100000;
   around.drives.push_back(drive);
-  const auto planned = planOpened(options, m_model, around);
-  ASSERT_TRUE(planned.isOk()) << planned.status().message();
-  const EnginePlan& plan = planned->plan;
-  std::uint64_t sum = 0;
-  std::uint64_t kv = 0;
-  for (const MemoryPart& part : plan.parts) {
-    sum += part.bytes;
-    if (part.tag == MemoryTag::kKv) kv = part.bytes;
+  return around;
+}
+
+std::uint64_t part(const EnginePlan& plan, MemoryTag tag) {
+  for (const MemoryPart& one : plan.parts) {
+    if (one.tag == tag) return one.bytes;
   }
-  EXPECT_EQ(sum, plan.usedBytes);
-  EXPECT_LE(sum, plan.budgetBytes);
-  // 890 bytes of compressed state and 4 of history a token; rings and open halves, and two copies of these.
-  EXPECT_EQ(kv, 894U * 10000 + 3 * (2 * 128 * 64 * 4 + 24576));
-  EXPECT_EQ(plan.expertSlots, 8U);
-  EXPECT_GT(plan.prediction.decodeTokensPerSecond, 0);
-  ASSERT_FALSE(plan.advice.empty());
-  EXPECT_EQ(plan.advice.front(), "This version does not run it.");
+  return 0;
+}
+
+Result<ModelPlan> planGolden(const char* name, EngineOptions options) {
+  options.model = golden(name);
+  const auto model = openForPlanning(options);
+  EXPECT_TRUE(model) << model.status().message();
+  if (!model) return model.status();
+  options.context = 256;
+  return planOpened(options, *model, machine());
+}
+
+TEST(ModelCostsV41, LayersKnowTheirTablesAndHowMuchOfAPromptTheyNeed) {
+  const auto config = ModelConfig::load(golden("v41/text"));
+  ASSERT_TRUE(config) << config.status().message();
+  const auto shards = ShardSet::open(golden("v41/text"));
+  ASSERT_TRUE(shards);
+  const LayerPlan layers = LayerPlan::make(*config);
+  const auto layout = ExpertLayout::build(*config, **shards);
+  const auto wants = ModelWeights::wants(*config, layers, **shards);
+  ASSERT_TRUE(layout && wants);
+  const ModelSizes sizes = sizesOf(*config, layers, *wants, *layout);
+  ASSERT_EQ(sizes.costs.layers.size(), 12U);
+  EXPECT_EQ(sizes.costs.layers[1].tableRows, 12);
+  EXPECT_EQ(sizes.costs.layers[4].tableRows, 12);
+  EXPECT_EQ(sizes.costs.layers[2].tableRows, 0);
+  EXPECT_EQ(sizes.costs.layers[5].promptReach, 0);
+  EXPECT_EQ(sizes.costs.layers[6].promptReach, 16 + 15 * 4);
+  EXPECT_EQ(sizes.costs.layers[11].promptReach, 1);
+  EXPECT_FALSE(sizes.costs.layers[0].knowsExpertsEarly);
+  // A plain layer beside one with a table's projection, [640, 384] and a scale for each 32 x 32, and two gate vectors.
+  EXPECT_EQ(sizes.costs.layers[1].denseBytes - sizes.costs.layers[0].denseBytes,
+            640U * 384 + 640 / 32 * (384 / 32) + 2U * 4 * 128 * 2);
+}
+
+TEST(ModelCostsV41, RowsAtTheEndOfAPrompt) {
+  LayerCost layer;
+  EXPECT_EQ(layer.rowsOf(512, 10000), 512);
+  layer.promptReach = 100;
+  EXPECT_EQ(layer.rowsOf(512, 0), 100);
+  EXPECT_EQ(layer.rowsOf(64, 0), 64);
+  EXPECT_EQ(layer.rowsOf(64, 90), 10);
+  EXPECT_EQ(layer.rowsOf(64, 100), 0);
+}
+
+TEST(TurnPredictorV41, LongPromptsCostTheLowerLayersOnly) {
+  ModelCosts costs = smallCosts();
+  const HitCurve curve(costs.totalExperts(), 48);
+  const TurnPredictor whole(costs, curve, smallFacts(400));
+  for (std::size_t i = 4; i < costs.layers.size(); ++i) costs.layers[i].promptReach = 64;
+  const TurnPredictor cone(costs, curve, smallFacts(400));
+  const auto first = [](const TurnPredictor& predictor, std::int64_t tokens) {
+    return predictor.predict({tokens, 16, 0}).firstTokenSeconds;
+  };
+  EXPECT_DOUBLE_EQ(first(cone, 32), first(whole, 32));
+  EXPECT_LT(first(cone, 8192), 0.6 * first(whole, 8192));
+  EXPECT_GT(first(cone, 8192), 0.4 * first(whole, 8192));
+}
+
+TEST(TurnPredictorV41, TablesTakeTheDrivesSmallReads) {
+  ModelCosts costs = smallCosts();
+  const HitCurve curve(costs.totalExperts(), 48);
+  PredictorFacts facts = smallFacts(costs.totalExperts());
+  facts.smallReadsPerSecond = 1000;
+  const auto seconds = [&] {
+    return 1 / TurnPredictor(costs, curve, facts).predict({1, 128, costs.totalExperts()}).decodeTokensPerSecond;
+  };
+  const double without = seconds();
+  // 2 x 24 reads in 48 ms are behind layers that need less than that before this one.
+  costs.layers[1].tableRows = 24;
+  const double slow = seconds();
+  EXPECT_GT(slow, without);
+  EXPECT_LT(slow, without + 0.048);
+  facts.smallReadsPerSecond = 1e6;
+  EXPECT_NEAR(seconds(), without, 0.001);
+}
+
+TEST(ModelPlanV41, TheCacheOfRowsFollowsTheBudgetOrTheUser) {
+  const auto config = ModelConfig::load(golden("v41/text"));
+  ASSERT_TRUE(config);
+  const auto planned = planGolden("v41/text", {});
+  ASSERT_TRUE(planned) << planned.status().message();
+  const EnginePlan& plan = planned->plan;
+  EXPECT_EQ(part(plan, MemoryTag::kEngramCache), EngramStore::bytesFor(config->engram, 65536));
+  EXPECT_EQ(part(plan, MemoryTag::kVision), 0U);
+  EXPECT_EQ(part(plan, MemoryTag::kDraft), 0U);
+  EXPECT_GT(part(plan, MemoryTag::kKv), 0U);
+  EXPECT_TRUE(std::any_of(plan.advice.begin(), plan.advice.end(), [](const std::string& sentence) {
+    return sentence.find("image tower") != std::string::npos;
+  }));
+  EngineOptions options;
+  options.engramRows = 7;
+  const auto seven = planGolden("v41/text", options);
+  ASSERT_TRUE(seven);
+  EXPECT_EQ(part(seven->plan, MemoryTag::kEngramCache), EngramStore::bytesFor(config->engram, 7));
+  options.engramRows = 0;
+  const auto none = planGolden("v41/text", options);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(part(none->plan, MemoryTag::kEngramCache), EngramStore::bytesFor(config->engram, 0));
+}
+
+TEST(MemoryPlanEngram, RowsTakeASixteenthOfWhatExpertsCouldHave) {
+  PlanInput input;
+  input.denseBytes = 100 * kMib;
+  input.slotBytes = kMib;
+  input.totalExperts = 100000;
+  input.expertsPerToken = 4;
+  input.layers = 10;
+  input.engramBytes = 2 * kMib;
+  input.engramMoreBytes = 50 * kMib;
+  input.freeBytes = std::uint64_t{64} << 30;
+  const auto rows = [&](std::uint64_t mib) {
+    input.ramBytes = mib * kMib;
+    const auto plan = planMemory(input);
+    EXPECT_TRUE(plan) << plan.status().message();
+    EXPECT_LE(plan->usedBytes, *input.ramBytes);
+    return part(*plan, MemoryTag::kEngramCache);
+  };
+  const std::uint64_t fixed = 32 + 100 + 2 + 4;  // reserve, dense weights, least rows, a step's experts
+  EXPECT_EQ(rows(fixed), 2 * kMib);
+  EXPECT_EQ(rows(fixed + 160), 12 * kMib);
+  EXPECT_EQ(rows(fixed + 1600), 52 * kMib);
+}
+
+TEST(SettingsFit, WhatAModelHasNoUseForIsRefusedWithTheReason) {
+  const auto v4 = ModelConfig::load(golden("v4/april"));
+  const auto v41 = ModelConfig::load(golden("v41/text"));
+  ASSERT_TRUE(v4 && v41);
+  const auto check = [&](const char* what, const auto& set) {
+    EngineOptions options;
+    set(options);
+    const Status refused = checkSettingsFit(options, *v4);
+    EXPECT_EQ(refused.code(), Code::kUnavailable) << what;
+    EXPECT_NE(refused.message().find(what), std::string::npos) << refused.message();
+    EXPECT_TRUE(checkSettingsFit(options, *v41).isOk()) << what;
+  };
+  check("--index-keys", [](EngineOptions& options) { options.indexKeys = IndexKeyRule::kOwner; });
+  check("--engram-rows", [](EngineOptions& options) { options.engramRows = 100; });
+  check("--max-image-tokens", [](EngineOptions& options) { options.maxImageTokens = 20; });
+  check("--kv-prefix", [](EngineOptions& options) { options.reuseGenerated = true; });
+  EngineOptions options;
+  EXPECT_TRUE(checkSettingsFit(options, *v4).isOk());
+  options.maxImageTokens = 41;  // the model's limit is 40
+  const Status tooMany = checkSettingsFit(options, *v41);
+  EXPECT_EQ(tooMany.code(), Code::kUnavailable);
+  EXPECT_NE(tooMany.message().find("at most 40"), std::string::npos) << tooMany.message();
+  const auto planned = planGolden("v41/text", options);
+  EXPECT_EQ(planned.status().id(), "setting_has_no_effect");
 }
 
 }  // namespace

@@ -288,13 +288,18 @@ TEST_F(Streaming, TheGuardShrinksTheCacheOfAProcessThatHoldsTooMuchAndSaysSo) {
   const std::vector<TokenId> expected = answer(*session).tokens;
   const std::uint64_t held = anonymousMemoryBytes().value_or(0);
   if (held == 0) GTEST_SKIP() << "the system does not tell";
+  const auto nothing = [] { return std::uint64_t{0}; };
   MemoryGuard roomy(held + (std::uint64_t{64} << 20), 0, 0);
-  EXPECT_EQ(roomy.check(engine->experts()), "");
+  EXPECT_EQ(roomy.check(engine->experts(), nothing), "");
   // What was there before counts as far as the plan leaves no room for it.
   MemoryGuard based(held / 2, held, 0);
-  EXPECT_EQ(based.check(engine->experts()), "");
+  EXPECT_EQ(based.check(engine->experts(), nothing), "");
+  // What can be loaded again is given up before any slot.
+  MemoryGuard spared(held - 1, 0, 0);
+  EXPECT_EQ(spared.check(engine->experts(), [] { return std::uint64_t{1} << 40; }), "");
+  EXPECT_EQ(engine->experts().slots(), 24U);
   MemoryGuard tight(held - 1, 0, 0);
-  EXPECT_THAT(tight.check(engine->experts()), HasSubstr("23 slots"));
+  EXPECT_THAT(tight.check(engine->experts(), nothing), HasSubstr("23 slots"));
   session->reset();
   EXPECT_EQ(answer(*session).tokens, expected);
 }

@@ -20,11 +20,12 @@ using ::testing::HasSubstr;
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 TEST(StreamsWhenShort, NamesTheLargeMatricesOfLayers) {
-  const auto streams = [](const std::string& name, Dtype dtype, std::vector<std::uint64_t> shape) {
+  const auto streams = [](const std::string& name, Dtype dtype, std::vector<std::uint64_t> shape,
+                          bool converted = false) {
     std::uint64_t bits = dtypeBits(dtype);
     for (const std::uint64_t side : shape) bits *= side;
     const TensorInfo tensor{name, dtype, std::move(shape), 0, 0, bits / 8};
-    return streamsWhenShort({&tensor, MemoryTag::kDense});
+    return streamsWhenShort({&tensor, MemoryTag::kDense, converted});
   };
   EXPECT_TRUE(streams("layers.0.attn.wq_a.weight", Dtype::kF8E4M3, {1024, 1024}));
   EXPECT_TRUE(streams("layers.42.attn.compressor.wgate.weight", Dtype::kBf16, {1024, 4096}));
@@ -33,7 +34,8 @@ TEST(StreamsWhenShort, NamesTheLargeMatricesOfLayers) {
   EXPECT_FALSE(streams("head.weight", Dtype::kBf16, {129280, 4096}));
   EXPECT_FALSE(streams("embed.weight", Dtype::kBf16, {129280, 4096}));
   EXPECT_FALSE(streams("layers.1.attn_norm.weight", Dtype::kBf16, {1 << 20}));
-  EXPECT_FALSE(streams("layers.1.ffn.gate.tid2eid", Dtype::kI64, {129280, 6}));
+  EXPECT_FALSE(streams("layers.1.ffn.gate.tid2eid", Dtype::kI64, {129280, 6}, true));
+  EXPECT_FALSE(streams("layers.1.engram.q_weight", Dtype::kBf16, {4, 1 << 18}, true));
   EXPECT_FALSE(streams("layers.x.weight", Dtype::kBf16, {4096, 4096}));
   EXPECT_FALSE(streams("layers.7", Dtype::kBf16, {4096, 4096}));
   EXPECT_FALSE(streams("layers.99999999.weight", Dtype::kBf16, {4096, 4096}));
@@ -53,7 +55,7 @@ protected:
 
   [[nodiscard]] std::vector<DenseStore::Want> wants() const {
     std::vector<DenseStore::Want> all;
-    for (const TensorInfo& tensor : m_tensors) all.push_back({&tensor, MemoryTag::kDense});
+    for (const TensorInfo& tensor : m_tensors) all.push_back({&tensor, MemoryTag::kDense, false});
     return all;
   }
 
