@@ -43,8 +43,8 @@ public:
 
   void fill(int output, Tap& tap) {
     const double center = (output + 0.5) * m_scale;
-    const int first = std::max(static_cast<int>(center - m_support + 0.5), 0);
-    const int last = std::min(static_cast<int>(center + m_support + 0.5), m_in);
+    const int first = std::max(static_cast<int>(std::trunc(center - m_support + 0.5)), 0);
+    const int last = std::min(static_cast<int>(std::trunc(center + m_support + 0.5)), m_in);
     m_exact.clear();
     double total = 0;
     const double step = 1.0 / m_filterScale;

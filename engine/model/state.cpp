@@ -49,7 +49,7 @@ struct JournalSize {
 
 void addCompressor(const LayerSpec& spec, int width, JournalSize& size) {
   const auto rows = static_cast<std::size_t>(spec.compressorRows());
-  const auto wide = static_cast<std::size_t>(spec.overlapFactor() * width);
+  const std::size_t wide = static_cast<std::size_t>(spec.overlapFactor()) * static_cast<std::size_t>(width);
   // A token's own row; where entries overlap, a finished one moves all rows.
   const std::size_t moves = spec.overlap ? static_cast<std::size_t>(kJournalTokens / spec.ratio + 1) : 0;
   size.floats += 2 * wide * (kJournalTokens + moves * rows);

@@ -9,6 +9,8 @@
 namespace colibri::test {
 namespace {
 
+constexpr std::size_t kLeastTokens = 160;
+
 nlohmann::json readJson(const std::filesystem::path& path) {
   std::ifstream in(path);
   EXPECT_TRUE(in.is_open()) << path;
@@ -68,6 +70,10 @@ Subject openSubject(const std::string& name) {
     append(subject.tokens, entry->at(demo ? "prompt_ids" : "prompt"));
     if (demo) append(subject.tokens, entry->at("output_ids"));
   }
+  // Long enough for every length that a test asks for, with every prompt in it.
+  const std::size_t whole = subject.tokens.size();
+  for (std::size_t i = 0; subject.tokens.size() < kLeastTokens; ++i)
+    subject.tokens.push_back(subject.tokens[i % whole]);
   nlohmann::json config = readJson(subject.folder / "config.json");
   if (config.contains("text_config")) config = config.at("text_config");
   subject.expertsPerToken = config.at("num_experts_per_tok");
