@@ -4,7 +4,6 @@
 #include "session/engram_tables.h"
 #include <colibri/tokenizer.h>
 
-#include <algorithm>
 #include <iostream>
 #include <span>
 
@@ -72,8 +71,7 @@ class RowFinder {
 public:
   explicit RowFinder(const EngramHash& hash) : m_hash(hash), m_rows(static_cast<std::size_t>(hash.columns())) {}
   const std::vector<std::int64_t>& at(int table, const Sequence& sequence, std::size_t position) {
-    const std::size_t length = std::min(position + 1, static_cast<std::size_t>(m_hash.maxNgram));
-    m_hash.rows(table, std::span(sequence.classes).subspan(position + 1 - length, length), m_rows.data());
+    m_hash.rows(table, std::span(sequence.classes).first(position + 1), m_rows.data());
     return m_rows;
   }
 

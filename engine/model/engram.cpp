@@ -14,12 +14,6 @@ std::int64_t* rowsOf(const ModelContext& model, int segmentRow, int table) {
   return model.work.engramIds + (segmentRow * tables + table) * c.columns();
 }
 
-// Classes of the token at `position` and of up to maxNgram - 1 before it.
-std::span<const std::int32_t> window(const EngramConfig& c, const std::int32_t* classes, int position) {
-  const int length = std::min(c.maxNgram, position + 1);
-  return {classes + position + 1 - length, static_cast<std::size_t>(length)};
-}
-
 // Asks for the rows of a stretch of the segment that are no image positions.
 void request(const ModelContext& model, int table, int first, int rows, const std::int32_t* classes) {
   const auto columns = static_cast<std::size_t>(model.config.engram.columns());
@@ -48,7 +42,8 @@ void findEngramRows(const ModelContext& model, std::span<const TokenId> tokens, 
     const bool image = !images.empty() && images[at] != nullptr;
     classes[position + row] = image ? kDeadClass : model.engram->classOf[static_cast<std::size_t>(tokens[at])];
     for (int table = 0; table < tables; ++table)
-      model.engram->hash.rows(table, window(c, classes, position + row), rowsOf(model, row, table));
+      model.engram->hash.rows(table, {classes, static_cast<std::size_t>(position + row) + 1},
+                              rowsOf(model, row, table));
   }
   const int chunk = std::min(static_cast<int>(tokens.size()), model.work.limits.chunk);
   for (int table = 0; table < tables; ++table) request(model, table, 0, chunk, classes + position);

@@ -35,9 +35,9 @@ struct EngramHash {
   /// impossible or the primes of a table do not add up to its rows.
   static Result<EngramHash> make(const EngramConfig& config, std::int32_t padClass);
 
-  /// Rows that the LAST of `classes` reads from `table`, to out[columns()]. `classes`: those of the up to maxNgram last
-  /// tokens, newest last, fewer at the start of a sequence; kDeadClass for image positions. Each row lies in its table
-  /// when all classes are below EngramConfig::classes.
+  /// Rows that the LAST of `classes` reads from `table`, to out[columns()]. `classes`: those of the sequence up to that
+  /// token, newest last, of which the last maxNgram are looked at; kDeadClass for image positions. Each row lies in its
+  /// table when all classes are below EngramConfig::classes.
   void rows(int table, std::span<const std::int32_t> classes, std::int64_t* out) const;
 
   friend bool operator==(const EngramHash&, const EngramHash&) = default;

@@ -3,11 +3,6 @@
 
 #include "property/combination.h"
 
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
-#include <fstream>
-
 namespace colibri::test {
 namespace {
 
@@ -56,31 +51,14 @@ TEST(FullGridLong, ManyBlocks) {
   }
 }
 
-/// A copy of a checkpoint that takes longer prompts; the context limit alone differs.
-Subject withLongContext(Subject subject, int context) {
-  const std::filesystem::path folder =
-      std::filesystem::path(COLIBRI_BINARY_DIR) / ("long-context-" + subject.name + "-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  for (const auto& entry : std::filesystem::directory_iterator(subject.folder)) {
-    if (!entry.is_regular_file()) continue;
-    std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
-                               std::filesystem::copy_options::overwrite_existing);
-  }
-  std::ifstream in(subject.folder / "config.json");
-  nlohmann::json config = nlohmann::json::parse(in);
-  config["text_config"]["max_position_embeddings"] = context;
-  std::ofstream(folder / "config.json") << config.dump();
-  subject.folder = folder;
-  subject.contextLimit = context;
-  return subject;
-}
-
 // Positions beyond 4,096 and far beyond the context that the rotary scaling starts from, with thousands of entries to
 // choose from.
 TEST(FullGridLong, BeyondTheRotaryOrigin) {
   constexpr std::size_t kLength = 4400;
   for (const char* name : {"v41-long", "v41-long-slot"}) {
-    const Subject subject = withLongContext(openSubject(name), 8192);
+    constexpr int kContext = 8192;
+    Subject subject = withConfig(openSubject(name), "max_position_embeddings", kContext);
+    subject.contextLimit = kContext;
     std::vector<TokenId> prompt(kLength);
     for (std::size_t i = 0; i < kLength; ++i) prompt[i] = subject.tokens[i * i % subject.tokens.size()];
     std::vector<Combination> combinations(3);

@@ -3,11 +3,6 @@
 
 #include "property/combination.h"
 
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
-#include <fstream>
-
 namespace colibri::test {
 namespace {
 
@@ -15,28 +10,11 @@ constexpr int kWindow = 128;
 constexpr int kDrafts = 6;
 constexpr int kPositions = 2 * kWindow + 9;
 
-/// A copy of the subject's checkpoint whose window is as long as the released one. Nothing in the files depends on it.
-std::filesystem::path withLongWindow(const Subject& subject) {
-  const std::filesystem::path folder =
-      std::filesystem::path(COLIBRI_BINARY_DIR) / ("journal-" + subject.name + "-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  for (const auto& entry : std::filesystem::directory_iterator(subject.folder)) {
-    if (entry.is_regular_file())
-      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
-                                 std::filesystem::copy_options::overwrite_existing);
-  }
-  std::ifstream in(subject.folder / "config.json");
-  nlohmann::json config = nlohmann::json::parse(in);
-  (config.contains("text_config") ? config["text_config"] : config)["sliding_window"] = kWindow;
-  std::ofstream(folder / "config.json") << config.dump();
-  return folder;
-}
-
 class Rollback : public ::testing::TestWithParam<std::string> {
 protected:
   void SetUp() override {
-    m_subject = openSubject(GetParam());
-    m_subject.folder = withLongWindow(m_subject);
+    // The window is as long as the released one.
+    m_subject = withConfig(openSubject(GetParam()), "sliding_window", kWindow);
     Combination combination;
     combination.context = kPositions + kDrafts;
     m_engine = openEngine(engineOptions(m_subject, Numerics::kVendor, combination, 1),

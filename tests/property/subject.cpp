@@ -1,6 +1,7 @@
 #include "property/subject.h"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -79,6 +80,22 @@ Subject openSubject(const std::string& name) {
   subject.expertsPerToken = config.at("num_experts_per_tok");
   subject.vocabSize = config.at("vocab_size");
   subject.contextLimit = config.at("max_position_embeddings");
+  return subject;
+}
+
+Subject withConfig(Subject subject, const std::string& key, int value) {
+  const std::filesystem::path folder =
+      std::filesystem::path(COLIBRI_BINARY_DIR) / (key + "-" + subject.name + "-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(subject.folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  nlohmann::json config = readJson(subject.folder / "config.json");
+  (config.contains("text_config") ? config["text_config"] : config)[key] = value;
+  std::ofstream(folder / "config.json") << config.dump();
+  subject.folder = folder;
   return subject;
 }
 

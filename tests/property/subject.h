@@ -45,6 +45,9 @@ struct SubjectCase {
 [[nodiscard]] inline const char* numericsName(Numerics numerics) {
   return numerics == Numerics::kFp32 ? "fp32" : "vendor";
 }
+/// The subject as a copy of its folder beside the test program, with another number in config.json; nothing in the
+/// other files may depend on it. The caller removes the folder.
+[[nodiscard]] Subject withConfig(Subject subject, const std::string& key, int value);
 /// Name of a case in a test's name.
 [[nodiscard]] std::string caseName(const ::testing::TestParamInfo<SubjectCase>& info);
 std::ostream& operator<<(std::ostream& out, const SubjectCase& value);
